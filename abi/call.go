@@ -40,13 +40,6 @@ type CallContext struct {
 	Progress     ProgressReporter
 }
 
-// Owner is whose an object is: what may be read is decided by it alone. It is
-// kept beside stored objects and is never on the wire.
-type Owner struct {
-	Tenant string `json:"tenant"`
-	Actor  string `json:"actor"`
-}
-
 // Invocation is everything that a transport gets for one call. Its JSON form
 // is what a guest receives; the host's services in it are not part of that.
 type Invocation struct {

@@ -1,8 +1,6 @@
 package abi
 
-import (
-	"strings"
-)
+import "strings"
 
 // ForbiddenMember tells whether a member of this name must not be in data, and
 // why (§5.6, §13.2). The comparison ignores case, '_' and '-'. Where Top is
@@ -32,9 +30,8 @@ func ForbiddenMembers() []ForbiddenMember {
 // LookupForbiddenMember gives the row of the list for a member at the given
 // depth below data (1 for its own members).
 func LookupForbiddenMember(name string, depth int) (ForbiddenMember, bool) {
-	folded := foldName(name)
 	for _, forbidden := range ForbiddenMembers() {
-		if foldName(forbidden.Name) == folded && (!forbidden.Top || depth == 1) {
+		if (!forbidden.Top || depth == 1) && SameName(forbidden.Name, name) {
 			return forbidden, true
 		}
 	}
@@ -104,9 +101,4 @@ func hasActiveHTML(s string) bool {
 		}
 	}
 	return false
-}
-
-// foldName drops case, '_' and '-', the form in which names are compared.
-func foldName(name string) string {
-	return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(name))
 }
