@@ -1,0 +1,272 @@
+package kv
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/dgraph-io/badger/v4/options"
+)
+
+// Options of a store on disk. Nil means the defaults.
+type Options struct {
+	// Logger gets Badger's messages: errors and warnings at level warn, the rest
+	// at debug. Nil discards them.
+	Logger *slog.Logger
+	// MinFreeBytes is the free disk space below which writes fail with ErrNoSpace;
+	// below half of it opening does too, and so do batches that only delete. Zero
+	// means 256 MiB, a negative value no floor.
+	MinFreeBytes int64
+}
+
+const (
+	// memTableBytes bounds a transaction to 15 % of it, about 4.8 MiB, from which
+	// MaxBatchBytes follows.
+	memTableBytes = 32 << 20
+	// valueThresholdBytes is the size from which a value lies in the value log and
+	// not in the tables: every chunk of a blob, few records.
+	valueThresholdBytes = 64 << 10
+	valueLogBytes       = 256 << 20
+
+	// gcDiscardRatio is the share of a value log file that must be garbage for it
+	// to be rewritten.
+	gcDiscardRatio = 0.5
+	gcInterval     = 5 * time.Minute
+	// gcAtClose bounds how long Close collects garbage, but for the rewriting of
+	// the one file that it is at.
+	gcAtClose = time.Second
+)
+
+// badgerDB is a DB in a directory. The lock file is ours, beside Badger's own,
+// because Badger's error for a locked directory cannot be told from others.
+type badgerDB struct {
+	dir   string
+	db    *badger.DB
+	lock  *os.File
+	space *space
+	gate  gate
+
+	stopGC chan struct{}
+	gcDone sync.WaitGroup
+
+	closeOnce sync.Once
+	closeErr  error
+}
+
+// OpenBadger opens the store in dir, which it makes, readable by the user only,
+// if there is none. The directory belongs to one process at a time: a second
+// gets ErrLocked; the lock of a dead process is none. Below the floor of free
+// space it returns ErrNoSpace. A goroutine collects garbage in the value log
+// every few minutes; Close ends it.
+func OpenBadger(dir string, opts *Options) (DB, error) {
+	if opts == nil {
+		opts = &Options{}
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make data directory: %w", err)
+	}
+	space := newSpace(dir, opts.MinFreeBytes)
+	if err := space.reserve(0, true); err != nil {
+		return nil, fmt.Errorf("open data directory: %w", err)
+	}
+	lock, err := acquire(dir)
+	if err != nil {
+		return nil, err
+	}
+	db, err := badger.Open(badgerOptions(dir, opts.Logger))
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open data directory %s: %w", dir, err), lock.Close())
+	}
+	b := &badgerDB{dir: dir, db: db, lock: lock, space: space, stopGC: make(chan struct{})}
+	b.gcDone.Go(b.collectGarbage)
+	return b, nil
+}
+
+func badgerOptions(dir string, logger *slog.Logger) badger.Options {
+	if logger == nil {
+		logger = slog.New(slog.DiscardHandler)
+	}
+	o := badger.DefaultOptions(dir)
+	o.Logger = badgerLogger{logger}
+	o.MetricsEnabled = false
+	o.DetectConflicts = false // batches are blind writes
+	o.VerifyValueChecksum = true
+	o.MemTableSize = memTableBytes
+	o.NumMemtables = 3
+	o.ValueThreshold = valueThresholdBytes
+	o.ValueLogFileSize = valueLogBytes
+	o.NumCompactors = 2
+	o.NumGoroutines = 2
+	// Without compression Badger needs no cache of blocks: tables are mapped.
+	o.Compression = options.None
+	o.BlockCacheSize = 0
+	return o
+}
+
+// acquire takes the directory's lock; closing the file releases it.
+func acquire(dir string) (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(dir, "vcphost.lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("lock data directory: %w", err)
+	}
+	held, err := lockFile(f)
+	if err == nil {
+		return f, nil
+	}
+	if held {
+		err = ErrLocked
+	}
+	return nil, errors.Join(fmt.Errorf("lock data directory %s: %w", dir, err), f.Close())
+}
+
+func (b *badgerDB) Get(key []byte) ([]byte, error) {
+	var out []byte
+	err := b.View(key, func(value []byte) error {
+		out = append([]byte{}, value...)
+		return nil
+	})
+	return out, err
+}
+
+func (b *badgerDB) View(key []byte, read func(value []byte) error) error {
+	if err := b.gate.enter(); err != nil {
+		return err
+	}
+	defer b.gate.leave()
+	if len(key) == 0 {
+		return ErrNotFound
+	}
+	txn := b.db.NewTransaction(false)
+	defer txn.Discard()
+	item, err := txn.Get(key)
+	if errors.Is(err, badger.ErrKeyNotFound) {
+		return ErrNotFound
+	}
+	if err != nil {
+		return fmt.Errorf("read %q: %w", key, err)
+	}
+	return item.Value(read)
+}
+
+func (b *badgerDB) Apply(batch *Batch) error {
+	if err := b.gate.enter(); err != nil {
+		return err
+	}
+	defer b.gate.leave()
+	if err := batch.check(); err != nil {
+		return err
+	}
+	if err := b.space.reserve(int64(batch.bytes), batch.sets == 0); err != nil {
+		return fmt.Errorf("apply %d changes: %w", batch.Len(), err)
+	}
+	txn := b.db.NewTransaction(true)
+	defer txn.Discard()
+	for _, c := range batch.changes {
+		var err error
+		if c.remove {
+			err = txn.Delete(c.key)
+		} else {
+			err = txn.Set(c.key, c.value)
+		}
+		if err != nil {
+			return fmt.Errorf("apply the change of %q: %w", c.key, err)
+		}
+	}
+	if err := txn.Commit(); err != nil {
+		return fmt.Errorf("apply %d changes: %w", batch.Len(), err)
+	}
+	return nil
+}
+
+func (b *badgerDB) Scan(prefix []byte, visit func(key, value []byte) (more bool)) error {
+	if err := b.gate.enter(); err != nil {
+		return err
+	}
+	defer b.gate.leave()
+	txn := b.db.NewTransaction(false)
+	defer txn.Discard()
+	// Without prefetching, a value is read, from the map, only while it is visited.
+	it := txn.NewIterator(badger.IteratorOptions{Prefix: prefix})
+	defer it.Close()
+	for it.Rewind(); it.Valid(); it.Next() {
+		item := it.Item()
+		more := false
+		err := item.Value(func(value []byte) error {
+			more = visit(item.Key(), value)
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("scan %q: read %q: %w", prefix, item.Key(), err)
+		}
+		if !more {
+			return nil
+		}
+	}
+	return nil
+}
+
+// Sync adds to Badger's own what that leaves out: a memory table that is full,
+// but not yet flushed, has a log of its own, which Badger does not sync.
+func (b *badgerDB) Sync() error {
+	if err := b.gate.enter(); err != nil {
+		return err
+	}
+	defer b.gate.leave()
+	if err := b.db.Sync(); err != nil {
+		return fmt.Errorf("sync %s: %w", b.dir, err)
+	}
+	logs, err := filepath.Glob(filepath.Join(b.dir, "*.mem"))
+	if err != nil {
+		return fmt.Errorf("sync %s: %w", b.dir, err)
+	}
+	for _, path := range logs {
+		// A log that is gone has become a table, which Badger syncs.
+		if err := syncFile(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("sync %s: %w", path, err)
+		}
+	}
+	return nil
+}
+
+func (b *badgerDB) Close() error {
+	b.gate.close()
+	b.closeOnce.Do(func() {
+		close(b.stopGC)
+		b.gcDone.Wait()
+		end := time.Now().Add(gcAtClose)
+		for time.Now().Before(end) && b.db.RunValueLogGC(gcDiscardRatio) == nil {
+		}
+		if err := errors.Join(b.db.Close(), b.lock.Close()); err != nil {
+			b.closeErr = fmt.Errorf("close %s: %w", b.dir, err)
+		}
+	})
+	return b.closeErr
+}
+
+// collectGarbage rewrites value log files until there is nothing to gain, now
+// and then, and ends when stopGC is closed.
+func (b *badgerDB) collectGarbage() {
+	ticker := time.NewTicker(gcInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-b.stopGC:
+			return
+		case <-ticker.C:
+		}
+		// A rewriting needs space of its own, which the floor is not for.
+		for b.space.reserve(valueLogBytes, false) == nil && b.db.RunValueLogGC(gcDiscardRatio) == nil {
+			select {
+			case <-b.stopGC:
+				return
+			default:
+			}
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package kv
+
+import (
+	"fmt"
+	"sync"
+	"time"
+)
+
+const (
+	// defaultMinFreeBytes leaves room for what Badger writes on its own: tables
+	// flushed from memory, compactions, a rewritten value log.
+	defaultMinFreeBytes = 256 << 20
+	// A reading of the free space serves for so long and so much written.
+	spaceReadingAge   = 100 * time.Millisecond
+	spaceReadingBytes = 16 << 20
+)
+
+// space keeps a floor of free disk space. Badger writes through maps of sparse
+// files, where a full disk is no error but a SIGBUS that ends the process, and
+// ends it again at the next opening; so writing has to stop earlier.
+type space struct {
+	dir   string
+	floor int64 // negative: no floor
+	free  func(dir string) (int64, error)
+
+	mu      sync.Mutex
+	at      time.Time // of the reading; zero: none yet
+	left    int64     // free at the reading, minus what was reserved since
+	written int64     // reserved since the reading
+}
+
+func newSpace(dir string, minFree int64) *space {
+	if minFree == 0 {
+		minFree = defaultMinFreeBytes
+	}
+	return &space{dir: dir, floor: minFree, free: freeBytes}
+}
+
+// reserve returns ErrNoSpace if writing size bytes would leave less than the
+// floor. Opening, and batches that only delete, may go down to half of it, so
+// that room can be made again.
+func (s *space) reserve(size int64, frees bool) error {
+	if s.floor < 0 {
+		return nil
+	}
+	floor := s.floor
+	if frees {
+		floor /= 2
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	if s.at.IsZero() || now.Sub(s.at) >= spaceReadingAge || s.written+size > spaceReadingBytes {
+		free, err := s.free(s.dir)
+		if err != nil {
+			return fmt.Errorf("read the free space of %s: %w", s.dir, err)
+		}
+		s.at, s.left, s.written = now, free, 0
+	}
+	if s.left-size < floor {
+		return fmt.Errorf("%w: %s has %d MiB left, the floor is %d MiB",
+			ErrNoSpace, s.dir, s.left>>20, floor>>20)
+	}
+	s.left -= size
+	s.written += size
+	return nil
+}
