@@ -19,6 +19,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"log/slog"
+	"runtime/debug"
 	"time"
 
 	"vcphost/abi"
@@ -154,4 +155,11 @@ func (c *Call) keepFailure(err *abi.Error) {
 	if c.failure == nil {
 		c.failure = err
 	}
+}
+
+// Panicked keeps the record of a host function that panicked: it is the host's
+// failure, whatever the guest passed, and the result says so.
+func (c *Call) Panicked(function string, cause any) {
+	c.log.logger.Error("host function panicked", "function", function, "panic", cause, "stack", string(debug.Stack()))
+	c.keepFailure(abi.NewError(abi.CodeInternalError, "the host function %s failed", function))
 }
