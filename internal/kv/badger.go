@@ -134,22 +134,45 @@ func (b *badgerDB) Get(key []byte) ([]byte, error) {
 	return out, err
 }
 
+func (b *badgerDB) Has(key []byte) (bool, error) {
+	if err := b.gate.enter(); err != nil {
+		return false, err
+	}
+	defer b.gate.leave()
+	txn := b.db.NewTransaction(false)
+	defer txn.Discard()
+	_, err := get(txn, key)
+	if errors.Is(err, ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// get finds the item of key, whose value it does not read yet.
+func get(txn *badger.Txn, key []byte) (*badger.Item, error) {
+	if checkKey(key) != nil {
+		return nil, ErrNotFound
+	}
+	item, err := txn.Get(key)
+	if errors.Is(err, badger.ErrKeyNotFound) {
+		return nil, ErrNotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %q: %w", key, err)
+	}
+	return item, nil
+}
+
 func (b *badgerDB) View(key []byte, read func(value []byte) error) error {
 	if err := b.gate.enter(); err != nil {
 		return err
 	}
 	defer b.gate.leave()
-	if len(key) == 0 {
-		return ErrNotFound
-	}
 	txn := b.db.NewTransaction(false)
 	defer txn.Discard()
-	item, err := txn.Get(key)
-	if errors.Is(err, badger.ErrKeyNotFound) {
-		return ErrNotFound
-	}
+	item, err := get(txn, key)
 	if err != nil {
-		return fmt.Errorf("read %q: %w", key, err)
+		return err
 	}
 	return item.Value(read)
 }
@@ -191,20 +214,19 @@ func (b *badgerDB) Scan(prefix []byte, visit func(key, value []byte) (more bool)
 	defer b.gate.leave()
 	txn := b.db.NewTransaction(false)
 	defer txn.Discard()
-	// Without prefetching, a value is read, from the map, only while it is visited.
 	it := txn.NewIterator(badger.IteratorOptions{Prefix: prefix})
 	defer it.Close()
+	// A value is copied before it is visited: Badger holds a lock on the value log
+	// while it lends one, and a visit that applies a batch could wait for a writer
+	// that waits for that lock.
+	var value []byte
 	for it.Rewind(); it.Valid(); it.Next() {
 		item := it.Item()
-		more := false
-		err := item.Value(func(value []byte) error {
-			more = visit(item.Key(), value)
-			return nil
-		})
-		if err != nil {
+		var err error
+		if value, err = item.ValueCopy(value[:0]); err != nil {
 			return fmt.Errorf("scan %q: read %q: %w", prefix, item.Key(), err)
 		}
-		if !more {
+		if !visit(item.Key(), value) {
 			return nil
 		}
 	}

@@ -51,21 +51,23 @@ const (
 )
 
 // DB is an ordered store of keys and values. All methods are safe for concurrent
-// use; Close waits for calls under way. Functions passed to View and Scan may
-// call any method but Close.
+// use; Close waits for calls under way.
 type DB interface {
 	// Get returns a copy of the value, which the caller owns, or ErrNotFound.
 	Get(key []byte) ([]byte, error)
+	// Has reports whether there is a value, without reading it.
+	Has(key []byte) (bool, error)
 	// View calls read with the value without copying it; the slice is valid, and
 	// not to be written to, until read returns. It returns what read returns, or
-	// ErrNotFound.
+	// ErrNotFound. While read runs, writes to the store may have to wait: it must
+	// be quick, must not wait for anything, and must not call the store.
 	View(key []byte, read func(value []byte) error) error
 	// Apply makes all changes of b visible at once, or none of them. b may be used
 	// again afterwards, after Reset. An empty batch changes nothing.
 	Apply(b *Batch) error
 	// Scan calls visit for every key that begins with prefix, in ascending order
 	// of bytes, until visit returns false. Both slices are valid, and not to be
-	// written to, until visit returns.
+	// written to, until visit returns. visit may call any method but Close.
 	Scan(prefix []byte, visit func(key, value []byte) (more bool)) error
 	// Sync returns when everything applied before is on the disk.
 	Sync() error

@@ -30,6 +30,17 @@ func (m *memory) Get(key []byte) ([]byte, error) {
 	return out, err
 }
 
+func (m *memory) Has(key []byte) (bool, error) {
+	if err := m.gate.enter(); err != nil {
+		return false, err
+	}
+	defer m.gate.leave()
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	_, ok := m.values[string(key)]
+	return ok, nil
+}
+
 func (m *memory) View(key []byte, read func(value []byte) error) error {
 	if err := m.gate.enter(); err != nil {
 		return err
