@@ -83,6 +83,8 @@ const (
 	WarningResourceOutputMissing = "RESOURCE_OUTPUT_MISSING"
 	// WarningMIMEMismatch: the declared media type and the bytes disagree.
 	WarningMIMEMismatch = "MIME_MISMATCH"
+	// WarningResultNotKept: the host could not store the result.
+	WarningResultNotKept = "RESULT_NOT_KEPT"
 	// WarningLogTruncated: the plugin logged more than its limit.
 	WarningLogTruncated = "LOG_TRUNCATED"
 )
