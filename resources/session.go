@@ -54,15 +54,14 @@ type Session struct {
 	over     bool
 }
 
-// output is one resource that the session began. All but draft and described
-// are fixed once it is finished; the session's lock guards these two.
+// output is one resource that the session began. All but the draft
+// is fixed once it is finished; the session's lock guards draft and facts.
 type output struct {
-	id        string // the resource's own
-	blobID    string
-	sink      *sink
-	facts     *facts // nil until finished
-	draft     abi.ResourceDraft
-	described bool // the payload has had its words
+	id     string // the resource's own
+	blobID string
+	sink   *sink
+	facts  *facts // nil until finished
+	draft  abi.ResourceDraft
 }
 
 // Finished is a resource that was closed and awaits publication.
@@ -233,12 +232,12 @@ func (c *Session) finish(out *output, found *facts) error {
 	return nil
 }
 
-// Merge adds what the payload says of a resource that the call wrote: the
-// draft has the id under which the resource was begun. The facts of the bytes
-// stand, and so does what the resource was begun with; the payload fills what
-// was left empty. An id that was not begun, was not closed or comes a second
-// time, and a draft that is not valid, is an *abi.Error INVALID_TOOL_RESULT.
-func (c *Session) Merge(draft abi.ResourceDraft) error {
+// Describe adds words to a resource that the call wrote, under the id that it was
+// begun with: the manifest's about a declared output, and the payload's. The facts
+// of the bytes stand, and so does what was said before; a draft fills what is
+// still empty. An id that was not begun or not closed, and a draft that is not
+// valid, is an *abi.Error INVALID_TOOL_RESULT.
+func (c *Session) Describe(draft abi.ResourceDraft) error {
 	if err := checkDraft(draft); err != nil {
 		return err
 	}
@@ -252,14 +251,12 @@ func (c *Session) Merge(draft abi.ResourceDraft) error {
 		return badDraft("/id", "resource %q is declared, and nothing was written under that id", draft.ID)
 	case out.facts == nil:
 		return badDraft("/id", "resource %q is declared, and was begun but not closed", draft.ID)
-	case out.described:
-		return badDraft("/id", "resource %q is declared twice", draft.ID)
 	}
 	merged, err := mergeDrafts(out.draft, draft)
 	if err != nil {
 		return err
 	}
-	out.draft, out.described = merged, true
+	out.draft = merged
 	return nil
 }
 

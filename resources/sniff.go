@@ -40,12 +40,12 @@ func sniff(prefix []byte) sniffed {
 
 // isGeneric reports whether a found type says only what the bytes are made of:
 // no structure at all, a container of other formats, or text. Among texts only
-// those with a signature of their own are certain; CSV, JSON and program sources
-// are recognised by their looks, as prose with a comma in each line can tell.
+// those with a signature of their own are certain; CSV and program sources are
+// recognised by their looks, and prose with a comma in each line looks like CSV.
 func isGeneric(name string, found *mimetype.MIME) bool {
 	switch name {
 	case octetStream, "text/plain", "application/zip", "text/xml", "application/xml",
-		"application/x-ole-storage", "application/gzip", "application/ogg":
+		"application/x-ole-storage", "application/gzip", "application/ogg", "application/json":
 		return true
 	case "image/svg+xml", "text/html", "text/rtf":
 		return false
