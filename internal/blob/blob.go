@@ -111,6 +111,9 @@ func (s *Store) head(id string) (head, error) {
 	if h.V != formatVersion {
 		return h, fmt.Errorf("blob %s has format version %d; this program knows %d", id, h.V, formatVersion)
 	}
+	if h.SizeBytes < 0 || int64(h.Chunks) != (h.SizeBytes+ChunkBytes-1)/ChunkBytes {
+		return h, fmt.Errorf("the head of blob %s is damaged: %d bytes in %d chunks", id, h.SizeBytes, h.Chunks)
+	}
 	return h, nil
 }
 
