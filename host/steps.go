@@ -105,7 +105,7 @@ func (r *run) checkIn(ctx context.Context) error {
 	}
 	limits := r.plugin.Manifest.Sandbox
 	r.session = r.host.resources.Begin(r.call.Context.Owner, r.plugin.Name, resources.Limits{
-		MaxResources: limits.MaxResources, MaxResourceBytes: limits.MaxResourceBytes,
+		MaxResources: int(limits.MaxResources), MaxResourceBytes: limits.MaxResourceBytes,
 	})
 	inputs, err := r.session.Allow(ctx, abi.Viewer{Owner: r.call.Context.Owner}, referenced(r.arguments))
 	r.inputs = inputs

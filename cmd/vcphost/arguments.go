@@ -1,0 +1,87 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"vcphost/abi"
+	"vcphost/host/registry"
+	"vcphost/internal/rawjson"
+)
+
+// maxArgumentBytes bounds what is read from standard input as arguments. The
+// plugin's own limit is lower and is the host's to tell.
+const maxArgumentBytes = 64 << 20
+
+// pair is one name=value of the command line.
+type pair struct{ name, value string }
+
+func parsePairs(args []string) ([]pair, error) {
+	var pairs []pair
+	for _, arg := range args {
+		name, value, ok := strings.Cut(arg, "=")
+		if !ok || name == "" {
+			return nil, usage("%q is not of the form name=value", arg)
+		}
+		if slices.ContainsFunc(pairs, func(known pair) bool { return known.name == name }) {
+			return nil, usage("the argument %q is given twice", name)
+		}
+		pairs = append(pairs, pair{name, value})
+	}
+	return pairs, nil
+}
+
+// baseArguments is the object that --json gives, "-" meaning standard input. It
+// is not checked here: what is wrong with it is told in the result.
+func baseArguments(flag string, stdin io.Reader) (json.RawMessage, error) {
+	switch flag {
+	case "":
+		return json.RawMessage("{}"), nil
+	case "-":
+		raw, err := io.ReadAll(io.LimitReader(stdin, maxArgumentBytes+1))
+		if err != nil {
+			return nil, fmt.Errorf("read arguments from standard input: %w", err)
+		}
+		if len(raw) > maxArgumentBytes {
+			return nil, fmt.Errorf("the arguments on standard input have more than %d bytes", maxArgumentBytes)
+		}
+		return raw, nil
+	}
+	return json.RawMessage(flag), nil
+}
+
+// withPairs sets name=value members in the arguments, each typed by the
+// command's schema. Arguments that are no JSON object are left as they are.
+func withPairs(arguments json.RawMessage, pairs []pair, typed func(name string) registry.Input) json.RawMessage {
+	if len(pairs) == 0 || rawjson.Check(arguments, rawjson.Limits{}) != nil {
+		return arguments
+	}
+	for _, p := range pairs {
+		arguments = rawjson.SetMember(arguments, p.name, typedValue(p.value, typed(p.name)))
+	}
+	return arguments
+}
+
+// typedValue reads a value as what the schema says it is: "42" is a number only
+// where the schema has one. A value that is not of that type stays a string,
+// and the schema then tells what is wrong with it.
+func typedValue(value string, input registry.Input) []byte {
+	raw := []byte(strings.TrimSpace(value))
+	if rawjson.Check(raw, rawjson.Limits{}) == nil {
+		kind := rawjson.KindOf(raw).String()
+		number := kind == "number" && slices.Contains(input.Types, "integer")
+		if kind != "string" && (slices.Contains(input.Types, kind) || number) {
+			return raw
+		}
+	}
+	return rawjson.Quote(nil, value)
+}
+
+// referenceTo is the argument that hands a stored resource to a plugin.
+func referenceTo(id string) []byte {
+	raw, _ := json.Marshal(abi.Reference{Resource: id}) // a string cannot fail
+	return raw
+}

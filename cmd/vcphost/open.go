@@ -1,0 +1,264 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strings"
+
+	"vcphost/abi"
+	"vcphost/examples"
+	"vcphost/host"
+	"vcphost/host/record"
+	"vcphost/host/registry"
+	"vcphost/internal/config"
+	"vcphost/internal/kv"
+	"vcphost/resources"
+	"vcphost/sandbox"
+)
+
+// application is everything of one process, put together. It is the only place
+// where the packages meet.
+type application struct {
+	store     *store
+	registry  *registry.Registry
+	sandbox   *sandbox.Sandbox
+	host      *host.Host
+	lookupEnv func(string) (string, bool)
+}
+
+// store is what lies in the data directory.
+type store struct {
+	db        kv.DB
+	resources *resources.Store
+	results   *record.Store
+}
+
+func (s *store) close() error { return errors.Join(s.db.Sync(), s.db.Close()) }
+
+// openStore opens the data directory for this process alone.
+func (p *Program) openStore() (*store, error) {
+	dir, err := p.dataDir()
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the data directory: %w", err)
+	}
+	db, err := kv.OpenBadger(filepath.Join(dir, "store"), &kv.Options{Logger: p.logger()})
+	if errors.Is(err, kv.ErrLocked) {
+		return nil, fmt.Errorf("the data directory %s is in use by another vcphost: %w", dir, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open the data directory %s: %w", dir, err)
+	}
+	s := &store{db: db}
+	if s.resources, err = resources.Open(db, &resources.Options{Logger: p.logger()}); err == nil {
+		s.results, err = record.New(db, nil)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open the data directory %s: %w", dir, err), db.Close())
+	}
+	return s, nil
+}
+
+// openRegistry finds the plugins, bundled and given. It needs no data
+// directory.
+func (p *Program) openRegistry() (*registry.Registry, error) {
+	sources := []registry.Source{{Name: "bundled", FS: examples.Bundled(), Bundled: true}}
+	unused := map[string]string{}
+	for _, dir := range p.settings.trust {
+		path, err := realPath(dir)
+		if err != nil {
+			return nil, fmt.Errorf("--trust %s: %w", dir, err)
+		}
+		unused[path] = dir
+	}
+	trusted := make([]string, 0, len(unused))
+	for path := range unused {
+		trusted = append(trusted, path)
+	}
+	for _, dir := range p.pluginDirs() {
+		path, err := realPath(dir)
+		if err != nil {
+			return nil, fmt.Errorf("--plugins %s: %w", dir, err)
+		}
+		isTrusted := false
+		for _, root := range trusted {
+			if within(root, path) {
+				isTrusted = true
+				delete(unused, root)
+			}
+		}
+		source, err := registry.DirSource(dir, isTrusted)
+		if err != nil {
+			return nil, fmt.Errorf("--plugins %s: %w", dir, err)
+		}
+		sources = append(sources, source)
+	}
+	for _, dir := range unused {
+		return nil, usage("--trust %s covers no directory of plugins", dir)
+	}
+	return registry.New(sources, nil)
+}
+
+func realPath(dir string) (string, error) {
+	path, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Abs(path)
+}
+
+// within reports whether path is root or lies below it.
+func within(root, path string) bool {
+	relative, err := filepath.Rel(root, path)
+	return err == nil && relative != ".." && !strings.HasPrefix(relative, ".."+string(filepath.Separator))
+}
+
+// open puts the whole application together.
+func (p *Program) open(ctx context.Context) (app *application, err error) {
+	app = &application{lookupEnv: p.LookupEnv}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, app.close(context.WithoutCancel(ctx)))
+		}
+	}()
+	if app.registry, err = p.openRegistry(); err != nil {
+		return app, err
+	}
+	if app.store, err = p.openStore(); err != nil {
+		return app, err
+	}
+	if _, err := app.store.results.Expire(ctx); err != nil && ctx.Err() == nil {
+		p.logger().Warn("old results could not be removed", "error", err)
+	}
+	dir, err := p.dataDir()
+	if err != nil {
+		return app, err
+	}
+	app.sandbox, err = sandbox.New(ctx, &sandbox.Options{
+		CacheDir: filepath.Join(dir, "cache"), DB: app.store.db, Logger: p.logger(),
+	})
+	if err != nil {
+		return app, err
+	}
+	app.host, err = host.New(host.Options{
+		Registry: app.registry, Resources: app.store.resources, Recorder: app.store.results, Logger: p.logger(),
+		Kinds: map[string]host.Kind{"wasm": {Open: app.openModule, Trust: abi.TrustWASM}},
+	})
+	return app, err
+}
+
+func (a *application) close(ctx context.Context) error {
+	var errs []error
+	if a.host != nil {
+		errs = append(errs, a.host.Close(ctx))
+	}
+	if a.sandbox != nil {
+		errs = append(errs, a.sandbox.Close(ctx))
+	}
+	if a.store != nil {
+		errs = append(errs, a.store.close())
+	}
+	return errors.Join(errs...)
+}
+
+// maxModuleBytes bounds what is read of a module's file.
+const maxModuleBytes = 64 << 20
+
+// openModule makes a plugin of entryPoint.type "wasm" ready. A plugin gets here
+// only once its folder is bundled or trusted, which grants what its manifest
+// asks for.
+func (a *application) openModule(ctx context.Context, plugin *registry.Plugin) (host.Transport, error) {
+	manifest := plugin.Manifest
+	if binding := manifest.EntryPoint.ABI; binding != "" && binding != "vcp" {
+		return nil, abi.NewError(abi.CodeToolDisabled, "this host has no binding %q", binding).
+			WithDetails(map[string]string{"reason": "unsupported"})
+	}
+	binary, err := readModule(plugin.FS, manifest.EntryPoint.Module)
+	if err != nil {
+		return nil, err
+	}
+	module := sandbox.Module{
+		Name: plugin.Name, Binary: binary,
+		Limits: sandbox.Limits{
+			MemoryMiB:      int(manifest.Sandbox.MemoryMiB),
+			MaxInputBytes:  manifest.Sandbox.MaxInputBytes,
+			MaxOutputBytes: manifest.Sandbox.MaxOutputBytes,
+			MaxLogBytes:    int(manifest.Sandbox.MaxLogBytes),
+		},
+	}
+	for _, permission := range manifest.Sandbox.Permissions {
+		switch permission.Kind {
+		case registry.PermissionKV:
+			module.KVBytes = permission.Bytes
+		case registry.PermissionConfig:
+			module.Config, err = a.configValues(manifest, permission.Keys)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	opened, err := a.sandbox.Open(ctx, module)
+	if err != nil {
+		return nil, err
+	}
+	return opened, nil
+}
+
+func readModule(folder fs.FS, name string) ([]byte, error) {
+	file, err := folder.Open(name)
+	if err != nil {
+		return nil, refusedModule("cannot be opened", err)
+	}
+	defer file.Close()
+	binary, err := io.ReadAll(io.LimitReader(file, maxModuleBytes+1))
+	switch {
+	case err != nil:
+		return nil, refusedModule("cannot be read", err)
+	case len(binary) > maxModuleBytes:
+		return nil, refusedModule(fmt.Sprintf("has more than %d bytes", maxModuleBytes), nil)
+	}
+	return binary, nil
+}
+
+func refusedModule(what string, cause error) error {
+	return abi.NewError(abi.CodeToolDisabled, "the module %s", what).
+		WithDetails(map[string]string{"reason": "refused"}).WithCause(cause)
+}
+
+// configValues are the values that a plugin may read: of the keys that it asks
+// for, from the environment or the schema's defaults.
+func (a *application) configValues(manifest *registry.Manifest, keys []string) (map[string]string, error) {
+	list := make([]config.Key, 0, len(keys))
+	for _, name := range keys {
+		field := manifest.ConfigSchema[name]
+		list = append(list, config.Key{Name: name, Type: field.Type, Default: field.Default})
+	}
+	values, err := config.Resolve(list, a.lookupEnv)
+	if err != nil {
+		return nil, abi.NewError(abi.CodeToolDisabled, "the plugin's configuration cannot be used: %s", oneLine(err)).
+			WithDetails(map[string]string{"reason": "configuration"}).WithCause(err)
+	}
+	return values, nil
+}
+
+// localOwner is whose the objects of this command line are: before there are
+// keys, the operating system's user in the tenant "default".
+func localOwner() abi.Owner {
+	name := "unknown"
+	if current, err := user.Current(); err == nil && current.Username != "" {
+		name = current.Username
+	}
+	return abi.Owner{Tenant: "default", Actor: name}
+}
+
+// localViewer is who reads the data directory from the command line. Whoever
+// can open it is its administrator.
+func localViewer() abi.Viewer { return abi.Viewer{Owner: localOwner(), Admin: true} }
