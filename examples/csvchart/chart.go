@@ -16,6 +16,10 @@ const (
 	kindBar  = "bar"
 
 	barPixels = 16 // the least width of a bar with the space beside it
+
+	// strokePoints is how much of a line is drawn at once: the rasterizer keeps
+	// each pixel that a stroke crosses, 32 MB for a jagged line of 4000 points.
+	strokePoints = 64
 )
 
 // picture is a chart before it is drawn.
@@ -257,11 +261,15 @@ func stretch(r chartdraw.Renderer, points []point, at func(point) (int, int)) {
 		r.Fill()
 		return
 	}
-	r.MoveTo(x, y)
-	for _, p := range points[1:] {
-		r.LineTo(at(p))
+	for len(points) > 1 {
+		n := min(len(points), strokePoints)
+		r.MoveTo(at(points[0]))
+		for _, p := range points[1:n] {
+			r.LineTo(at(p))
+		}
+		r.Stroke()
+		points = points[n-1:]
 	}
-	r.Stroke()
 }
 
 func (s series) bars(r chartdraw.Renderer, box chartdraw.Box, ys chartdraw.Range, at func(point) (int, int)) {

@@ -162,7 +162,7 @@ func store(kv guest.KV, all []schedule) error {
 		return fmt.Errorf("store schedules: %w", err)
 	}
 	err = kv.Set(schedulesKey, raw)
-	if errors.Is(err, guest.ErrNoSpace) {
+	if errors.Is(err, guest.ErrLimit) || errors.Is(err, guest.ErrNoSpace) {
 		return guest.Errorf("SCHEDULE.STORE_FULL", "the store is full; delete some schedules first: %w", err)
 	}
 	if err != nil {

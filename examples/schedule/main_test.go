@@ -82,7 +82,7 @@ func TestErrors(t *testing.T) {
 		{name: "unknown id", command: "DeleteSchedule", args: `{"id":"sch_x"}`, code: "SCHEDULE.NOT_FOUND", target: "id"},
 		{name: "unknown command", command: "Add", args: `{}`, code: "UNKNOWN_COMMAND", target: "command"},
 		{name: "store full", command: "AddSchedule", args: `{"time":"2026-07-12T10:00:00Z","content":"x"}`,
-			fake: guest.Fake{Fail: map[string]guest.Errno{"kv_set": guest.ErrNoSpace}}, code: "SCHEDULE.STORE_FULL"},
+			fake: guest.Fake{Fail: map[string]guest.Errno{"kv_set": guest.ErrLimit}}, code: "SCHEDULE.STORE_FULL"},
 		{name: "store refused", command: "ListSchedules", args: `{}`,
 			fake: guest.Fake{Fail: map[string]guest.Errno{"kv_get": guest.ErrNotGranted}}, code: "PLUGIN.ERROR"},
 		{name: "store damaged", command: "ListSchedules", args: `{}`,

@@ -36,8 +36,8 @@ const (
 	ErrBadPointer    Errno = -3  // memory outside the module: a fault of the SDK
 	ErrInvalid       Errno = -4  // an argument that the function cannot take
 	ErrBadHandle     Errno = -5  // closed, or of the other direction
-	ErrLimit         Errno = -6  // a limit of the manifest
-	ErrNoSpace       Errno = -7  // the quota is used up
+	ErrLimit         Errno = -6  // a limit of the manifest, the quota of KV among them
+	ErrNoSpace       Errno = -7  // the host has no room
 	ErrIO            Errno = -8  // the host could not read or write
 	ErrCanceled      Errno = -9  // the caller has given up, or the deadline has passed
 	ErrNotSupported  Errno = -10 // this host does not have the function yet
@@ -60,7 +60,7 @@ func (e Errno) Error() string {
 	case ErrLimit:
 		return "limit of the manifest reached"
 	case ErrNoSpace:
-		return "quota used up"
+		return "no room left on the host"
 	case ErrIO:
 		return "input/output error of the host"
 	case ErrCanceled:
@@ -263,7 +263,7 @@ func (kv KV) Get(key string) ([]byte, error) {
 	return value, nil
 }
 
-// Set writes a value; ErrNoSpace where the quota does not allow it.
+// Set writes a value; ErrLimit where the quota does not allow it.
 func (kv KV) Set(key string, value []byte) error {
 	if n := kv.host.kvSet([]byte(key), value); n < 0 {
 		return fmt.Errorf("set key %q: %w", key, Errno(n))
@@ -271,7 +271,7 @@ func (kv KV) Set(key string, value []byte) error {
 	return nil
 }
 
-// Delete removes a value.
+// Delete removes a value; ErrNotFound where there is none.
 func (kv KV) Delete(key string) error {
 	if n := kv.host.kvDelete([]byte(key)); n < 0 {
 		return fmt.Errorf("delete key %q: %w", key, Errno(n))

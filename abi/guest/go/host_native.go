@@ -283,6 +283,9 @@ func (f *fakeHost) kvDelete(key []byte) int32 {
 	if n, ok := f.fails("kv_delete"); ok {
 		return n
 	}
+	if _, ok := f.fake.KV[string(key)]; !ok {
+		return int32(ErrNotFound)
+	}
 	delete(f.fake.KV, string(key))
 	return 0
 }
