@@ -49,19 +49,20 @@ func fail(raw []byte, reason Reason, offset int, detail string) *Error {
 	return &Error{Reason: reason, Offset: offset, Pointer: pointerAt(raw, offset), Detail: detail}
 }
 
-// syntaxError asks encoding/json, which keeps count, where the syntax is wrong.
+// syntaxError asks encoding/json, which keeps count, where the syntax is wrong. It
+// adds a byte that is wrong everywhere, so that a document that ends too early
+// can be told from one whose last byte is the offence.
 func syntaxError(raw []byte) *Error {
-	var value json.RawMessage
-	err := json.Unmarshal(raw, &value)
-	var syntax *json.SyntaxError
-	if !errors.As(err, &syntax) {
-		return fail(raw, ReasonSyntax, len(raw), "the document is not JSON")
-	}
-	offset := max(int(syntax.Offset)-1, 0)
-	if offset >= len(raw)-1 && len(bytes.TrimSpace(raw)) == 0 {
+	if len(bytes.TrimSpace(raw)) == 0 {
 		return fail(raw, ReasonSyntax, 0, "the document is empty")
 	}
-	return fail(raw, ReasonSyntax, offset, "not JSON: "+syntax.Error())
+	var value json.RawMessage
+	err := json.Unmarshal(append(bytes.Clone(raw), 0), &value)
+	var syntax *json.SyntaxError
+	if !errors.As(err, &syntax) || int(syntax.Offset) > len(raw) {
+		return fail(raw, ReasonSyntax, len(raw), "not JSON: the document ends too early")
+	}
+	return fail(raw, ReasonSyntax, max(int(syntax.Offset)-1, 0), "not JSON: "+syntax.Error())
 }
 
 func firstInvalidUTF8(raw []byte) int {
@@ -86,7 +87,6 @@ type scanner struct {
 		offset int
 		detail string
 	}
-	keys keyStack
 }
 
 func (s *scanner) note(reason Reason, offset int, detail string) {
@@ -95,7 +95,12 @@ func (s *scanner) note(reason Reason, offset int, detail string) {
 	}
 }
 
+// scan keeps its stacks in local arrays, for small documents on the Go stack.
 func (s *scanner) scan() *Error {
+	var frameArray [32]keyFrame
+	var nameArray [64][]byte
+	frames, names := frameArray[:0], nameArray[:0]
+	var tables keyTables
 	raw := s.raw
 	// wantKey says that a string here is the name of a member.
 	wantKey := false
@@ -108,23 +113,32 @@ func (s *scanner) scan() *Error {
 			}
 			if wantKey {
 				wantKey = false
-				if end-i >= 2 && s.keys.add(raw[i+1:end-1], plain) {
+				name := raw[i+1 : end-1]
+				if !plain {
+					name = []byte(unescape(name))
+				}
+				f := &frames[len(frames)-1]
+				if tables.seen(len(frames)-1, f, names[f.base:], name) {
 					s.note(ReasonDuplicateKey, i, fmt.Sprintf("the member %.100s comes twice", raw[i:end]))
+				} else {
+					names = append(names, name)
 				}
 			}
 			i = end
 			continue
 		case '{', '[':
-			if len(s.keys.frames) == s.maxDepth {
+			if len(frames) == s.maxDepth {
 				return fail(raw, ReasonDepth, i, fmt.Sprintf("arrays and objects are nested more than %d deep", s.maxDepth))
 			}
 			wantKey = raw[i] == '{'
-			s.keys.open(wantKey)
+			frames = append(frames, keyFrame{object: wantKey, base: len(names)})
 		case '}', ']':
-			s.keys.close()
+			if n := len(frames) - 1; n >= 0 {
+				names, frames = names[:frames[n].base], frames[:n]
+			}
 			wantKey = false
 		case ',':
-			wantKey = s.keys.inObject()
+			wantKey = len(frames) > 0 && frames[len(frames)-1].object
 		case 't', 'f', 'n':
 			size := literal(raw[i:])
 			if size == 0 {
@@ -205,7 +219,9 @@ func pointerAt(raw []byte, offset int) string {
 		case '{', '[':
 			at.open(c == '{')
 		case '}', ']':
-			at.close()
+			if i < offset { // the bracket itself still belongs to the inside
+				at.close()
+			}
 		case ',':
 			at.next()
 		}

@@ -9,81 +9,46 @@ import (
 // earlier one; beyond that a hash table takes over, so that the time stays linear.
 const smallObject = 16
 
-// keyStack knows the names that the open objects of a document have had so far.
-// Its arrays make small documents free of allocations.
-type keyStack struct {
-	frames []keyFrame
-	keys   [][]byte // of all open objects, outermost first
-	// tables are the hash tables by depth; they are kept for the next object of
-	// that depth.
-	tables [][]uint32
-	seed   maphash.Seed
-
-	frameArray [32]keyFrame
-	keyArray   [64][]byte
-}
-
-// keyFrame is an open array or object; its names are keys[base:].
+// keyFrame is an open array or object of the scan.
 type keyFrame struct {
 	object bool
-	hashed bool
-	base   int
+	hashed bool // the table of its depth holds its names
+	base   int  // where its names begin among those of all open objects
 }
 
-func (k *keyStack) open(object bool) {
-	if k.frames == nil {
-		k.frames, k.keys = k.frameArray[:0], k.keyArray[:0]
-	}
-	k.frames = append(k.frames, keyFrame{object: object, base: len(k.keys)})
+// keyTables are the hash tables of large objects by depth; each is kept for the
+// next object of its depth. A slot holds an index into the names of the object
+// plus one; 0 is empty.
+type keyTables struct {
+	byDepth [][]uint32
+	seed    maphash.Seed
 }
 
-func (k *keyStack) close() {
-	if n := len(k.frames); n > 0 {
-		k.keys = k.keys[:k.frames[n-1].base]
-		k.frames = k.frames[:n-1]
-	}
-}
-
-func (k *keyStack) inObject() bool {
-	return len(k.frames) > 0 && k.frames[len(k.frames)-1].object
-}
-
-// add takes one more name of the innermost object and reports whether that had
-// it before. plain says that the name has no escapes.
-func (k *keyStack) add(name []byte, plain bool) bool {
-	if !plain {
-		name = []byte(unescape(name))
-	}
-	depth := len(k.frames) - 1
-	f := &k.frames[depth]
-	own := k.keys[f.base:]
+// seen reports whether name is among own, the names that the object f at the
+// given depth has so far. If not, the caller appends it to them.
+func (t *keyTables) seen(depth int, f *keyFrame, own [][]byte, name []byte) bool {
 	if len(own) < smallObject {
 		for _, other := range own {
 			if bytes.Equal(other, name) {
 				return true
 			}
 		}
-		k.keys = append(k.keys, name)
 		return false
 	}
-	if !f.hashed || len(own)*2 >= len(k.tables[depth]) {
-		k.rehash(depth, own)
+	if !f.hashed || len(own)*2 >= len(t.byDepth[depth]) {
+		t.rehash(depth, own)
 		f.hashed = true
 	}
-	if !k.insert(depth, own, name, uint32(len(own))) {
-		return true
-	}
-	k.keys = append(k.keys, name)
-	return false
+	return !t.insert(depth, own, name, uint32(len(own)))
 }
 
 // rehash fills the table of the depth with own, at most a quarter full.
-func (k *keyStack) rehash(depth int, own [][]byte) {
-	if k.tables == nil {
-		k.seed = maphash.MakeSeed()
+func (t *keyTables) rehash(depth int, own [][]byte) {
+	if t.byDepth == nil {
+		t.seed = maphash.MakeSeed()
 	}
-	for len(k.tables) <= depth {
-		k.tables = append(k.tables, nil)
+	for len(t.byDepth) <= depth {
+		t.byDepth = append(t.byDepth, nil)
 	}
 	size := 4 * smallObject
 	for size < 4*len(own) {
@@ -91,23 +56,23 @@ func (k *keyStack) rehash(depth int, own [][]byte) {
 	}
 	// Only the part in use is cleared: after one object of a million names, each
 	// small one of that depth would pay for it otherwise.
-	if table := k.tables[depth]; cap(table) >= size {
-		k.tables[depth] = table[:size]
-		clear(k.tables[depth])
+	if table := t.byDepth[depth]; cap(table) >= size {
+		t.byDepth[depth] = table[:size]
+		clear(t.byDepth[depth])
 	} else {
-		k.tables[depth] = make([]uint32, size)
+		t.byDepth[depth] = make([]uint32, size)
 	}
 	for i, name := range own {
-		k.insert(depth, own, name, uint32(i))
+		t.insert(depth, own, name, uint32(i))
 	}
 }
 
-// insert puts the name with its index into the table; it reports false if the
-// name is there already. A slot holds an index plus one, 0 is empty.
-func (k *keyStack) insert(depth int, own [][]byte, name []byte, index uint32) bool {
-	table := k.tables[depth]
+// insert puts the name, whose index is given, into the table; it reports false if
+// the name is there already.
+func (t *keyTables) insert(depth int, own [][]byte, name []byte, index uint32) bool {
+	table := t.byDepth[depth]
 	mask := uint64(len(table) - 1)
-	for at := maphash.Bytes(k.seed, name) & mask; ; at = (at + 1) & mask {
+	for at := maphash.Bytes(t.seed, name) & mask; ; at = (at + 1) & mask {
 		slot := table[at]
 		if slot == 0 {
 			table[at] = index + 1
