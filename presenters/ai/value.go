@@ -1,0 +1,209 @@
+package ai
+
+import (
+	"strconv"
+
+	"vcphost/abi"
+	"vcphost/internal/rawjson"
+)
+
+// label is how a value is announced: inline before a value on the same line,
+// title alone on the line above a value that needs several. A list item has the
+// zero label, since its marker announces it.
+type label struct{ inline, title string }
+
+// section writes a value that is not a member of another one. Its path are
+// tokens from the result on. null is not worth a section.
+func (p *Page) section(name string, raw []byte, path ...string) {
+	kind := rawjson.KindOf(raw)
+	if kind == rawjson.Null || kind == rawjson.Invalid {
+		return
+	}
+	p.path = append(p.path[:0], path...)
+	if !p.value(label{name + ": ", name}, "", raw) {
+		p.omit(max(size(raw), 1), 0)
+	}
+	p.path = p.path[:0]
+}
+
+// value writes any value under its label; key is the name of the member that
+// holds it, if one does. It reports false, and leaves nothing, if there is no
+// room for even a part of it.
+func (p *Page) value(l label, key string, raw []byte) bool {
+	switch rawjson.KindOf(raw) {
+	case rawjson.String:
+		return p.text(l, key, raw)
+	case rawjson.Array:
+		return p.array(l, raw)
+	case rawjson.Object:
+		if id, ok := reference(raw); ok {
+			return p.line(l.inline + p.subject.name(id))
+		}
+		return p.object(l, raw)
+	}
+	return p.line(l.inline + string(raw)) // the very text of a number or a literal
+}
+
+// body is the indent of what stands below a title.
+func (l label) body() string {
+	if len(l.title) > 0 && l.title[0] == '-' {
+		return "  "
+	}
+	return ""
+}
+
+// object writes the members of an object as a list.
+func (p *Page) object(l label, raw []byte) bool {
+	total := rawjson.Len(raw)
+	b := block{title: l.title, noun: "object", unit: "members", total: total}
+	switch {
+	case total == 0:
+		return p.line(l.inline + "(empty object)")
+	case p.depth >= p.subject.budget.MaxDepth:
+		return p.tooDeep(b)
+	case allNull(raw):
+		return p.line(l.inline + "(every member is null)")
+	}
+	return p.write(b, func() (shown int) {
+		p.depth++
+		p.nested(l.body(), func() { shown = p.members(raw, total) })
+		p.depth--
+		return shown
+	})
+}
+
+// tooDeep writes a container that the depth of the budget keeps closed.
+func (p *Page) tooDeep(b block) bool {
+	b.extra = ", nested too deeply"
+	return p.write(b, func() int { return 0 })
+}
+
+// members writes members in their order until one does not fit. How much room
+// each may take is planned, so that a long one does not push the later ones out.
+func (p *Page) members(raw []byte, total int) (shown int) {
+	plan := newPlan(raw, total, p.room(), len(p.indent))
+	for key, value := range rawjson.Members(raw) {
+		allowed := plan.next(p.room())
+		if rawjson.KindOf(value) != rawjson.Null {
+			show := func() bool { return p.at(key, func() bool { return p.member(key, value) }) }
+			if !p.within(allowed, show) && !(allowed < p.room() && show()) {
+				return shown
+			}
+		}
+		shown++
+	}
+	return shown
+}
+
+func (p *Page) member(key string, value []byte) bool {
+	if len(key) > p.room() {
+		return false
+	}
+	name := "- " + keyText(key)
+	return p.value(label{name + ": ", name}, key, value)
+}
+
+func allNull(object []byte) bool {
+	for _, value := range rawjson.Members(object) {
+		if rawjson.KindOf(value) != rawjson.Null {
+			return false
+		}
+	}
+	return true
+}
+
+// plan shares room out between the members of an object: each gets what it
+// needs as long as all fit, and otherwise the small ones get what they need and
+// the large ones the same share each.
+type plan struct {
+	needs []int
+	later int // what is set aside for the members after the next one
+	share int // the most that is set aside for one
+}
+
+const (
+	planned  = 64 // objects of more members are filled from the start on
+	minShare = 48 // below it, a few whole members tell more than many stumps
+)
+
+func newPlan(raw []byte, total, room, indent int) *plan {
+	p := &plan{}
+	if total > planned {
+		return p
+	}
+	p.needs = make([]int, 0, total)
+	for key, value := range rawjson.Members(raw) {
+		need := 0
+		switch rawjson.KindOf(value) {
+		case rawjson.Null:
+		case rawjson.Array, rawjson.Object:
+			need = 2*len(value) + len(key) + 2*indent + 64
+		default:
+			need = len(value) + len(key) + indent + 8
+		}
+		p.needs = append(p.needs, min(need, room))
+	}
+	p.share = level(p.needs, room)
+	for _, need := range p.needs {
+		p.later += min(need, p.share)
+	}
+	return p
+}
+
+// level is the largest share for which all shares fit into room, 0 if that is
+// too little to be of use.
+func level(needs []int, room int) int {
+	low, high := 0, room
+	for low < high {
+		middle := (low + high + 1) / 2
+		sum := 0
+		for _, need := range needs {
+			sum += min(need, middle)
+		}
+		if sum <= room {
+			low = middle
+		} else {
+			high = middle - 1
+		}
+	}
+	if low < minShare {
+		return 0
+	}
+	return low
+}
+
+// next is how much of room the next member may take.
+func (p *plan) next(room int) int {
+	if len(p.needs) == 0 {
+		return max(room/4, min(room, 400))
+	}
+	p.later -= min(p.needs[0], p.share)
+	p.needs = p.needs[1:]
+	return max(room-p.later, 0)
+}
+
+// size is how much there is of a value: members, elements, code points, or one.
+func size(raw []byte) int {
+	switch rawjson.KindOf(raw) {
+	case rawjson.Array, rawjson.Object:
+		return rawjson.Len(raw)
+	case rawjson.String:
+		_, total := head(raw, 0)
+		return total
+	}
+	return 1
+}
+
+// reference reports the id of a value that is {"$resource": id}.
+func reference(raw []byte) (id string, ok bool) {
+	if len(raw) > 512 || rawjson.KindOf(raw) != rawjson.Object || rawjson.Len(raw) != 1 {
+		return "", false
+	}
+	value, ok := rawjson.At(raw, "/"+abi.ReferenceKey)
+	if !ok {
+		return "", false
+	}
+	return rawjson.Unquote(value)
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }
