@@ -115,12 +115,14 @@ func readResourceOutputs(v value) []ResourceOutput {
 		if !element.is(rawjson.Object) {
 			continue
 		}
-		element.unknown(false, "field", "kind", "role")
+		element.unknown(false, "field", "kind", "role", "mimeTypes")
 		field := element.member("field")
 		output := ResourceOutput{
 			Field: field.text(),
 			Kind:  oneOf(element.member("kind"), abi.ResourceKinds()...),
 			Role:  oneOf(element.member("role"), abi.ResourceRoles()...),
+
+			MIMETypes: element.member("mimeTypes").texts(),
 		}
 		if output.Role == "" {
 			output.Role = abi.RoleOutput
@@ -171,10 +173,10 @@ func readPresentation(v value) *abi.Presentation {
 	}
 	v.unknown(false, "summary", "preferredView", "title", "primaryResourceId")
 	return &abi.Presentation{
-		Summary:           v.member("summary").text(),
-		PreferredView:     v.member("preferredView").text(),
-		Title:             v.member("title").text(),
-		PrimaryResourceID: v.member("primaryResourceId").text(),
+		Summary:           v.member("summary").orNull().text(),
+		PreferredView:     v.member("preferredView").orNull().text(),
+		Title:             v.member("title").orNull().text(),
+		PrimaryResourceID: v.member("primaryResourceId").orNull().text(),
 	}
 }
 
@@ -183,7 +185,7 @@ func readAdvice(v value) *abi.AIAdvice {
 		return nil
 	}
 	v.unknown(false, "intent", "message", "resourceIds", "renderHint", "priority")
-	intent, message := v.member("intent"), v.member("message")
+	intent, message := v.member("intent"), v.member("message").orNull()
 	if !intent.present() {
 		intent.complain("is required")
 	}
@@ -191,7 +193,7 @@ func readAdvice(v value) *abi.AIAdvice {
 		Intent:      oneOf(intent, abi.Intents()...),
 		Message:     message.text(),
 		ResourceIDs: v.member("resourceIds").texts(),
-		RenderHint:  oneOf(v.member("renderHint"), abi.RenderHints()...),
+		RenderHint:  oneOf(v.member("renderHint").orNull(), abi.RenderHints()...),
 		Priority:    oneOf(v.member("priority"), abi.Priorities()...),
 	}
 	if utf8.RuneCountInString(advice.Message) > abi.MaxAdviceRunes {

@@ -125,7 +125,7 @@ func (r *reader) readCommunication(v value) {
 	if sandboxed := r.manifest.Sandboxed(); c.Protocol != "" && sandboxed != (c.Protocol == "wasm") {
 		protocol.complain("%q does not fit entryPoint.type %q", clip(c.Protocol), clip(r.manifest.EntryPoint.Type))
 	}
-	c.TimeoutMs = v.member("timeout").integer(span{0, 0, maxTimeoutMs})
+	c.TimeoutMs = v.member("timeout").integer(span{0, 1, maxTimeoutMs})
 	c.Input = oneOf(v.member("input"), "arguments", "invocation")
 	if c.Input == "" {
 		c.Input = "arguments"

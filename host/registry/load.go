@@ -77,14 +77,35 @@ func (r *reader) read(ctx context.Context, root value) {
 	r.readSandbox(root.member("sandbox").strict())
 	r.readCommands(root.member("capabilities"))
 	r.readPrepare(root.member("sandbox").member("prepare").strict())
+	r.conform(root)
+}
+
+// conform holds a manifest in which the reader found no fault against the
+// protocol's schema of manifests, which also binds members that are not read
+// here.
+func (r *reader) conform(root value) {
+	if len(root.refusals) > 0 {
+		return
+	}
+	known := make(map[string]bool, len(root.notices))
+	for _, notice := range root.notices {
+		known[notice.Pointer] = true
+	}
+	for _, problem := range r.compiler.Manifest(root.raw) {
+		if !known[problem.Pointer] {
+			at := value{findings: root.findings, pointer: problem.Pointer, lenient: root.lenient}
+			at.complain("must be %s, is %s", problem.Expected, problem.Got)
+		}
+	}
 }
 
 func topKeys() []string {
 	return []string{
-		"manifestVersion", "name", "displayName", "version", "description", "author", "pluginType", "entryPoint",
+		"$schema", "manifestVersion", "name", "displayName", "version", "description", "author", "pluginType", "entryPoint",
 		"communication", "toolResultProtocol", "sandbox", "configSchema", "classification", "capabilities",
 		"dependencies", "requiresAdmin", "hasApiRoutes", "refreshIntervalCron", "lifecycle", "compatibility",
 		"changelog", "systemIntegration", "webSocketPush", "license",
+		"configSchemaDescriptions", "tags",
 	}
 }
 

@@ -130,4 +130,6 @@ type ResourceOutput struct {
 	Field string // RFC 6901 pointer into data
 	Kind  abi.ResourceKind
 	Role  abi.ResourceRole // default output
+	// MIMETypes lists the media types that may come; empty means any.
+	MIMETypes []string
 }

@@ -54,7 +54,7 @@ func TestRefusedDocuments(t *testing.T) {
 		{"array", `[]`, "", "must be an object, is array"},
 		{"null", `null`, "", "must be an object, is null"},
 	})
-	p := loadOne(t, folder(`{"a": ` + deep + `}`))
+	p := loadOne(t, folder(`{"a": `+deep+`}`))
 	if p.State != Refused || p.Manifest != nil || p.Name != "chart" || !strings.Contains(p.Refusals[0].Reason, "not valid JSON") {
 		t.Errorf("too deep: got %s %v", p.State, p.Refusals)
 	}
@@ -77,6 +77,7 @@ func TestRefusedIdentity(t *testing.T) {
 		{"unknown type", broken(t, kind, `"pluginType": "Synchronous"`), "/pluginType", `did you mean "synchronous"`},
 		{"static without cron", broken(t, kind, `"pluginType": "static"`), "/refreshIntervalCron", "required"},
 		{"description of another kind", broken(t, `"description": "A chart."`, `"description": []`), "/description", "must be a string"},
+		{"what only the schema binds", broken(t, kind, kind+`, "dependencies": {"npm": [1]}`), "/dependencies/npm/0", ""},
 		{"classification", broken(t, kind, kind+`, "classification": "secret"`), "/classification", "must be one of"},
 		{"no protocol", broken(t, `"toolResultProtocol": `+protocol+",", ""), "/toolResultProtocol", "required for a WebAssembly plugin"},
 		{"null protocol", broken(t, protocol, "null"), "/toolResultProtocol", "must be an object"},

@@ -46,7 +46,7 @@ const sound = `{
       "outputSchema": {"type": "object"},
       "resourceOutputs": [{"field": "/chart", "kind": "image"}],
       "errorCodes": ["INVALID_ARGUMENT", "CSV.MALFORMED"],
-      "presentation": {"preferredView": "image-result"},
+      "presentation": {"preferredView": "image-result", "title": null},
       "aiAdvice": {"intent": "display_resource", "message": "Show it."},
       "idempotent": true
     },

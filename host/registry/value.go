@@ -68,6 +68,14 @@ func (v value) member(key string) value {
 	return child
 }
 
+// orNull takes null for an absent value.
+func (v value) orNull() value {
+	if rawjson.KindOf(v.raw) == rawjson.Null {
+		v.raw = nil
+	}
+	return v
+}
+
 // is reports whether the value is there and of the kind; another kind is
 // reported.
 func (v value) is(kind rawjson.Kind) bool {
