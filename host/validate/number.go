@@ -30,24 +30,37 @@ func hugeNumber(raw []byte) (pointer string, huge bool) {
 	return pointer, huge
 }
 
-func hasHugeNumber(raw []byte) bool {
+func hasHugeNumber(raw []byte) bool { return measure(raw).huge }
+
+// measures are what one pass over the bytes of a text tells of the work that it
+// may cause.
+type measures struct {
+	longest int  // bytes of the longest string
+	values  int  // about the number of values
+	huge    bool // a number is beyond the bounds
+}
+
+func measure(raw []byte) measures {
+	m := measures{values: 1}
 	for i := 0; i < len(raw); i++ {
 		switch c := raw[i]; {
 		case c == '"':
+			start := i + 1
 			for i++; i < len(raw) && raw[i] != '"'; i++ {
 				if raw[i] == '\\' {
 					i++
 				}
 			}
+			m.longest = max(m.longest, i-start)
+		case c == ',' || c == '[' || c == '{':
+			m.values++
 		case '0' <= c && c <= '9':
 			end, huge := scanNumber(raw, i)
-			if huge {
-				return true
-			}
+			m.huge = m.huge || huge
 			i = end - 1
 		}
 	}
-	return false
+	return m
 }
 
 // scanNumber reads the number whose first digit is at i.

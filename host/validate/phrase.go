@@ -157,6 +157,9 @@ func expected(keyword string, s *jsonschema.Schema) string {
 	case "pattern":
 		return "a string that matches " + cut(*s.Pattern)
 	case "not":
+		if s.Not != nil && s.Not.Pattern != nil {
+			return "a string that does not match " + cut(*s.Not.Pattern)
+		}
 		return "a value that the schema does not exclude"
 	case "uniqueItems":
 		return "elements that differ from one another"

@@ -37,14 +37,16 @@ func (s *Schema) Problems(instance []byte) []Problem {
 	if s.Trivial() {
 		return nil
 	}
-	if pointer, huge := hugeNumber(instance); huge {
+	m := measure(instance)
+	if m.huge {
+		pointer, _ := hugeNumber(instance)
 		return []Problem{{Pointer: pointer, Keyword: "number", Expected: "a number of at most 1000 digits and an exponent within 1000", Got: "a longer one"}}
 	}
 	e, err := s.take()
 	if err != nil {
 		return []Problem{{Keyword: "schema", Expected: "a schema that compiles", Got: cut(err.Error())}}
 	}
-	result, stopped := e.run(instance)
+	result, stopped := e.run(instance, m)
 	switch {
 	case stopped == "budget":
 		s.give(e)
