@@ -230,7 +230,9 @@ func probeRuntime(ctx context.Context, runtime string) (string, error) {
 		if _, err := exec.LookPath(program); err != nil {
 			continue
 		}
-		out, err := exec.CommandContext(ctx, program, "--version").Output()
+		command := exec.CommandContext(ctx, program, "--version")
+		command.WaitDelay = time.Second
+		out, err := command.Output()
 		if err != nil {
 			return "", fmt.Errorf("%s --version failed", program)
 		}

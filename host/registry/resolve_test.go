@@ -18,19 +18,23 @@ func planned(strict bool, commands ...*Command) *Plugin {
 	return &Plugin{Name: "P", Manifest: m}
 }
 
-func TestCommand(t *testing.T) {
+// commandCase is one choice of a command.
+type commandCase struct {
+	name      string
+	plugin    *Plugin
+	arguments string
+	hint      string
+	command   string // "" means nil
+	want      string // the arguments, or the code of the error
+}
+
+// commandCases gives the cases, and the strict plugin of several commands.
+func commandCases() ([]commandCase, *Plugin) {
 	open := func(name string) *Command { return &Command{Identifier: name, takesCommand: true} }
 	closed := &Command{Identifier: "Shut"}
 	one, two := planned(true, open("Plot")), planned(true, open("Plot"), open("PlotAll"), open("Plot_All"), closed)
 	legacy := planned(false, open("Plot"), open("Draw"))
-	tests := []struct {
-		name      string
-		plugin    *Plugin
-		arguments string
-		hint      string
-		command   string // "" with want: nil
-		want      string // the arguments, or the code of the error
-	}{
+	return []commandCase{
 		{"exact", two, `{"command":"Plot","a":1}`, "", "Plot", `{"command":"Plot","a":1}`},
 		{"alike", two, `{"command":"pl-o_t"}`, "", "Plot", `{"command":"Plot"}`},
 		{"exact among alike", two, `{"command":"Plot_All"}`, "", "Plot_All", `{"command":"Plot_All"}`},
@@ -60,7 +64,11 @@ func TestCommand(t *testing.T) {
 		{"legacy unknown hint", legacy, `{}`, "paint", "", `{"command":"paint"}`},
 		{"legacy contradiction", legacy, `{"command":"Plot"}`, "Draw", "", abi.CodeInvalidArgument},
 		{"no commands", planned(false), `{"a":1}`, "", "", `{"a":1}`},
-	}
+	}, two
+}
+
+func TestCommand(t *testing.T) {
+	tests, two := commandCases()
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			command, arguments, err := test.plugin.Command([]byte(test.arguments), test.hint)
@@ -188,5 +196,11 @@ func TestVersionRange(t *testing.T) {
 		if _, err := parseRange(bad); err == nil {
 			t.Errorf("%q: got no error", bad)
 		}
+	}
+}
+
+func TestProbeOfAnUnknownRuntime(t *testing.T) {
+	if got, err := probeRuntime(t.Context(), "no-such-runtime"); err == nil {
+		t.Errorf("got version %q, want an error", got)
 	}
 }
