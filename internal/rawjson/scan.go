@@ -23,11 +23,17 @@ func skipSpace(raw []byte, i int) int {
 // skipString returns the position after the string whose opening quote is at i;
 // len(raw) if it has no end.
 func skipString(raw []byte, i int) int {
+	end, _ := stringEnd(raw, i)
+	return end
+}
+
+// stringEnd is skipString and says whether the string has an end.
+func stringEnd(raw []byte, i int) (end int, closed bool) {
 	start := i + 1
 	for i = start; i < len(raw); {
 		n := bytes.IndexByte(raw[i:], '"')
 		if n < 0 {
-			return len(raw)
+			break
 		}
 		i += n + 1
 		// A quote after an odd run of backslashes is escaped. Each run is looked
@@ -37,10 +43,10 @@ func skipString(raw []byte, i int) int {
 			run++
 		}
 		if run%2 == 0 {
-			return i
+			return i, true
 		}
 	}
-	return len(raw)
+	return len(raw), false
 }
 
 // skipScalar returns the position after the number or literal that begins at i:

@@ -14,8 +14,8 @@ func Unquote(raw []byte) (string, bool) {
 	if i == len(raw) || raw[i] != '"' {
 		return "", false
 	}
-	end := skipString(raw, i)
-	if end-1 <= i || raw[end-1] != '"' || skipSpace(raw, end) != len(raw) {
+	end, closed := stringEnd(raw, i)
+	if !closed || skipSpace(raw, end) != len(raw) {
 		return "", false
 	}
 	return unescape(raw[i+1 : end-1]), true
