@@ -99,20 +99,20 @@ func valueCost(value any, deep bool) int {
 	case string:
 		return len(v) / 1024
 	case []any:
-		units := len(v) / 16
+		if !deep {
+			return len(v) / 16
+		}
+		units := len(v) / 2
 		for _, element := range v {
-			if !deep {
-				break
-			}
 			units += valueCost(element, true)
 		}
 		return units
 	case map[string]any:
-		units := len(v) / 16
+		if !deep {
+			return len(v) / 16
+		}
+		units := len(v) / 2
 		for _, member := range v {
-			if !deep {
-				break
-			}
 			units += valueCost(member, true)
 		}
 		return units
