@@ -98,7 +98,10 @@ func At(raw []byte, pointer string) (value []byte, found bool) {
 		}
 		pointer = rest
 	}
-	return value, len(value) > 0
+	if len(value) == 0 {
+		return nil, false
+	}
+	return value, true
 }
 
 // child returns the member or element that token names.
