@@ -22,10 +22,7 @@ type limitDetails struct {
 }
 
 func notFound(id string) *abi.Error {
-	const shown = 64
-	if len(id) > shown {
-		id = id[:shown]
-	}
+	id = clip(id)
 	return abi.NewError(abi.CodeFileNotFound, "there is no resource %q", id).
 		WithDetails(map[string]string{"resourceId": id})
 }

@@ -37,12 +37,19 @@ func anonymousBytes(t *testing.T) int64 {
 }
 
 func TestStreamingHoldsLittleInMemory(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector's own memory grows with what is touched")
+	}
 	total := int64(256 << 20)
 	if testing.Short() {
 		total = 64 << 20
 	}
 	const most = 64 << 20
 	s := newStore(t, openBadger(t, t.TempDir()), nil)
+	// What the database needs once, it has after the first resource.
+	if _, err := s.Import(context.Background(), alice(), abi.ResourceDraft{}, bytes.NewReader(make([]byte, 16<<20)), 0); err != nil {
+		t.Fatal(err)
+	}
 	c := s.Begin(alice(), "p", Limits{MaxResourceBytes: total})
 	sink, err := c.Create(context.Background(), abi.ResourceDraft{ID: "big"})
 	if err != nil {
@@ -91,7 +98,11 @@ func BenchmarkIn(b *testing.B) {
 				// Other content each time, or only the first would stay stored.
 				content[10], content[11], content[12] = byte(i), byte(i>>8), byte(i>>16)
 				ours += timed(b, func() error { return storeResource(s, db, content) })
-				plain += timed(b, func() error { return storeFile(filepath.Join(dir, fmt.Sprint(i)), content) })
+				path := filepath.Join(dir, fmt.Sprint(i))
+				plain += timed(b, func() error { return storeFile(path, content) })
+				if err := os.Remove(path); err != nil {
+					b.Fatal(err)
+				}
 			}
 			b.ReportMetric(float64(ours.Nanoseconds())/float64(b.N), "ns/resource")
 			b.ReportMetric(float64(plain.Nanoseconds())/float64(b.N), "ns/file")
@@ -136,12 +147,9 @@ func storeFile(path string, content []byte) error {
 	if _, err := io.Copy(io.MultiWriter(f, hash), struct{ io.Reader }{bytes.NewReader(content)}); err != nil {
 		return err
 	}
-	hash.Sum(nil)
+	_ = hash.Sum(nil)
 	if err := f.Sync(); err != nil {
 		return err
 	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	return os.Remove(path)
+	return f.Close()
 }

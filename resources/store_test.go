@@ -153,6 +153,51 @@ func TestContentIsStoredOnce(t *testing.T) {
 	})
 }
 
+func TestRowsOfAnotherVersionAreRefused(t *testing.T) {
+	ctx := context.Background()
+	db := kv.NewMemory()
+	s := newStore(t, db, nil)
+	for name, row := range map[string]string{
+		"a later version": `{"v":2,"owner":{"tenant":"default","actor":"alice"}}`,
+		"garbage":         "garbage",
+	} {
+		t.Run(name, func(t *testing.T) {
+			id := s.ids.New("res_")
+			var b kv.Batch
+			b.Set(descriptorKey(id), []byte(row))
+			if err := db.Apply(&b); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.Describe(ctx, viewer(alice()), id); abi.CodeOf(err) != abi.CodeInternalError {
+				t.Errorf("got %v, want INTERNAL_ERROR", err)
+			}
+		})
+	}
+}
+
+func TestForeignAndAbsentAnswerAlike(t *testing.T) {
+	ctx := context.Background()
+	s := newStore(t, kv.NewMemory(), nil)
+	resource, err := s.Import(ctx, alice(), abi.ResourceDraft{}, strings.NewReader("x"), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mallory := abi.Viewer{Owner: abi.Owner{Tenant: "default", Actor: "mallory"}}
+	_, foreign := s.Describe(ctx, mallory, resource.ID)
+	other := s.ids.New("res_")
+	_, absent := s.Describe(ctx, mallory, other)
+	if foreign == nil || absent == nil || strings.ReplaceAll(foreign.Error(), resource.ID, "ID") != strings.ReplaceAll(absent.Error(), other, "ID") {
+		t.Errorf("foreign: %v; absent: %v", foreign, absent)
+	}
+	if _, err := s.Describe(ctx, abi.Viewer{Admin: true}, resource.ID); err != nil {
+		t.Errorf("an administrator: %v", err)
+	}
+	long := strings.Repeat("界", 1000)
+	if _, err := s.Describe(ctx, mallory, long); len(err.Error()) > 200 {
+		t.Errorf("a long id is told in %d bytes", len(err.Error()))
+	}
+}
+
 func TestAFailedPublishLeavesNothing(t *testing.T) {
 	ctx := context.Background()
 	memory := kv.NewMemory()
