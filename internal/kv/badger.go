@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/dgraph-io/badger/v4"
@@ -33,27 +34,21 @@ const (
 	// not in the tables: every chunk of a blob, few records.
 	valueThresholdBytes = 64 << 10
 	valueLogBytes       = 256 << 20
-
-	// gcDiscardRatio is the share of a value log file that must be garbage for it
-	// to be rewritten.
-	gcDiscardRatio = 0.5
-	gcInterval     = 5 * time.Minute
-	// gcAtClose bounds how long Close collects garbage, but for the rewriting of
-	// the one file that it is at.
-	gcAtClose = time.Second
 )
 
 // badgerDB is a DB in a directory. The lock file is ours, beside Badger's own,
 // because Badger's error for a locked directory cannot be told from others.
 type badgerDB struct {
-	dir   string
-	db    *badger.DB
-	lock  *os.File
-	space *space
-	gate  gate
+	dir    string
+	db     *badger.DB
+	lock   *os.File
+	logger *slog.Logger
+	space  *space
+	gate   gate
 
-	stopGC chan struct{}
-	gcDone sync.WaitGroup
+	stopGC  chan struct{}
+	gcDone  sync.WaitGroup
+	deletes atomic.Int64 // since the last compaction for the sake of garbage
 
 	closeOnce sync.Once
 	closeErr  error
@@ -79,19 +74,20 @@ func OpenBadger(dir string, opts *Options) (DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db, err := badger.Open(badgerOptions(dir, opts.Logger))
+	logger := opts.Logger
+	if logger == nil {
+		logger = slog.New(slog.DiscardHandler)
+	}
+	db, err := badger.Open(badgerOptions(dir, logger))
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open data directory %s: %w", dir, err), lock.Close())
 	}
-	b := &badgerDB{dir: dir, db: db, lock: lock, space: space, stopGC: make(chan struct{})}
+	b := &badgerDB{dir: dir, db: db, logger: logger, lock: lock, space: space, stopGC: make(chan struct{})}
 	b.gcDone.Go(b.collectGarbage)
 	return b, nil
 }
 
 func badgerOptions(dir string, logger *slog.Logger) badger.Options {
-	if logger == nil {
-		logger = slog.New(slog.DiscardHandler)
-	}
 	o := badger.DefaultOptions(dir)
 	o.Logger = badgerLogger{logger}
 	o.MetricsEnabled = false
@@ -188,6 +184,21 @@ func (b *badgerDB) Apply(batch *Batch) error {
 	if err := b.space.reserve(int64(batch.bytes), batch.sets == 0); err != nil {
 		return fmt.Errorf("apply %d changes: %w", batch.Len(), err)
 	}
+	for {
+		err := b.commit(batch)
+		if err == nil {
+			b.deletes.Add(int64(batch.Len() - batch.sets))
+			return nil
+		}
+		if !errors.Is(err, badger.ErrBlockedWrites) {
+			return fmt.Errorf("apply %d changes: %w", batch.Len(), err)
+		}
+		// The garbage collector compacts; no write was begun.
+		time.Sleep(blockedWriteRetry)
+	}
+}
+
+func (b *badgerDB) commit(batch *Batch) error {
 	txn := b.db.NewTransaction(true)
 	defer txn.Discard()
 	for _, c := range batch.changes {
@@ -198,13 +209,10 @@ func (b *badgerDB) Apply(batch *Batch) error {
 			err = txn.Set(c.key, c.value)
 		}
 		if err != nil {
-			return fmt.Errorf("apply the change of %q: %w", c.key, err)
+			return fmt.Errorf("change %q: %w", c.key, err)
 		}
 	}
-	if err := txn.Commit(); err != nil {
-		return fmt.Errorf("apply %d changes: %w", batch.Len(), err)
-	}
-	return nil
+	return txn.Commit()
 }
 
 func (b *badgerDB) Scan(prefix []byte, visit func(key, value []byte) (more bool)) error {
@@ -222,6 +230,9 @@ func (b *badgerDB) Scan(prefix []byte, visit func(key, value []byte) (more bool)
 	var value []byte
 	for it.Rewind(); it.Valid(); it.Next() {
 		item := it.Item()
+		if string(item.Key()) == flushKey {
+			continue
+		}
 		var err error
 		if value, err = item.ValueCopy(value[:0]); err != nil {
 			return fmt.Errorf("scan %q: read %q: %w", prefix, item.Key(), err)
@@ -261,34 +272,10 @@ func (b *badgerDB) Close() error {
 	b.closeOnce.Do(func() {
 		close(b.stopGC)
 		b.gcDone.Wait()
-		end := time.Now().Add(gcAtClose)
-		for time.Now().Before(end) && b.db.RunValueLogGC(gcDiscardRatio) == nil {
-		}
+		b.rewriteLogs(gcAtClose, nil)
 		if err := errors.Join(b.db.Close(), b.lock.Close()); err != nil {
 			b.closeErr = fmt.Errorf("close %s: %w", b.dir, err)
 		}
 	})
 	return b.closeErr
-}
-
-// collectGarbage rewrites value log files until there is nothing to gain, now
-// and then, and ends when stopGC is closed.
-func (b *badgerDB) collectGarbage() {
-	ticker := time.NewTicker(gcInterval)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-b.stopGC:
-			return
-		case <-ticker.C:
-		}
-		// A rewriting needs space of its own, which the floor is not for.
-		for b.space.reserve(valueLogBytes, false) == nil && b.db.RunValueLogGC(gcDiscardRatio) == nil {
-			select {
-			case <-b.stopGC:
-				return
-			default:
-			}
-		}
-	}
 }

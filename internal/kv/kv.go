@@ -14,7 +14,8 @@
 //     ErrBatchTooLarge.
 //   - After Close everything returns ErrClosed.
 //
-// Keys are 1 to MaxKeyBytes bytes long; the prefix "!badger!" is taken. Each
+// Keys are 1 to MaxKeyBytes bytes long; the prefixes "!badger!" and
+// "\x00kv/" are taken. Each
 // owner of keys writes its schema into its own package comment; the first path
 // segment of a key names its owner, for example blob/….
 package kv
