@@ -96,7 +96,7 @@ func (inv Invocation) MarshalJSON() ([]byte, error) {
 	for _, r := range inv.Inputs {
 		wire.Resources = append(wire.Resources, inputWire{r.ID, r.Kind, r.MIMEType, r.FileName, r.SizeBytes, r.SHA256})
 	}
-	return json.Marshal(wire)
+	return Encode(wire)
 }
 
 // Reply is what a transport brings back: the payload's bytes as the plugin

@@ -106,7 +106,7 @@ func (e Error) MarshalJSON() ([]byte, error) {
 	if e.Target != "" {
 		wire.Target = &e.Target
 	}
-	return json.Marshal(wire)
+	return Encode(wire)
 }
 
 // UnmarshalJSON reads an error; a cause is dropped, since it is never on the

@@ -39,7 +39,7 @@ func (p Payload) MarshalJSON() ([]byte, error) {
 	if p.Extensions == nil {
 		p.Extensions = Extensions{}
 	}
-	return json.Marshal(wire(p))
+	return Encode(wire(p))
 }
 
 // Extensions are members under namespaced keys, such as "vendor.example"

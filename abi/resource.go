@@ -29,7 +29,7 @@ func (r Resource) MarshalJSON() ([]byte, error) {
 	if r.Metadata == nil {
 		r.Metadata = map[string]json.RawMessage{}
 	}
-	return json.Marshal(wire(r))
+	return Encode(wire(r))
 }
 
 // ResourceSource tells how the bytes came and from whom.

@@ -40,7 +40,7 @@ func (r Result) MarshalJSON() ([]byte, error) {
 	if r.Extensions == nil {
 		r.Extensions = Extensions{}
 	}
-	return json.Marshal(wire(r))
+	return Encode(wire(r))
 }
 
 // Tool identifies the tool and the command that were called. Version and

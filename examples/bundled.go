@@ -2,9 +2,11 @@
 // binary.
 //
 // They are what stood in the folder bundled when the host was built, one folder
-// a plugin, as go run ./examples/build leaves them. In a clean clone none is
+// a plugin, as go generate ./examples leaves them. In a clean clone none is
 // built and the package is empty, so that the host builds without them.
 package examples
+
+//go:generate go run ./build
 
 import (
 	"embed"

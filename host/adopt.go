@@ -271,4 +271,3 @@ func forbidden(path *rawjson.Path, key string, value []byte, kind rawjson.Kind) 
 func (r *run) warn(code, target, format string, args ...any) {
 	r.warnings = append(r.warnings, abi.Warning{Code: code, Message: fmt.Sprintf(format, args...), Target: target})
 }
-

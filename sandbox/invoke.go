@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -42,7 +41,7 @@ func (p *Plugin) Invoke(ctx context.Context, inv *abi.Invocation) (*abi.Reply, e
 }
 
 func (p *Plugin) encode(inv *abi.Invocation) ([]byte, error) {
-	input, err := json.Marshal(inv)
+	input, err := abi.Encode(inv)
 	if err != nil {
 		return nil, abi.NewError(abi.CodeInternalError, "the invocation cannot be written").WithCause(err)
 	}

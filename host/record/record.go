@@ -94,7 +94,7 @@ func (s *Store) Keep(ctx context.Context, owner abi.Owner, r *abi.Result) error 
 	if !ids.Valid(ids.Result, r.ID) {
 		return fmt.Errorf("keep result: %.64q is no id of a result", r.ID)
 	}
-	raw, err := json.Marshal(r)
+	raw, err := abi.Encode(r)
 	if err != nil {
 		return fmt.Errorf("keep result %s: %w", r.ID, err)
 	}

@@ -75,7 +75,7 @@ func TestResultsComeBackAsTheyWere(t *testing.T) {
 		for _, test := range tests {
 			t.Run(test.name, func(t *testing.T) {
 				kept := result(source.New(ids.Result), test.data)
-				want, err := json.Marshal(kept)
+				want, err := abi.Encode(kept)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -90,7 +90,7 @@ func TestResultsComeBackAsTheyWere(t *testing.T) {
 				if err != nil {
 					t.Fatalf("Get: %v", err)
 				}
-				if again, err := json.Marshal(read); err != nil || !bytes.Equal(again, want) {
+				if again, err := abi.Encode(read); err != nil || !bytes.Equal(again, want) {
 					t.Errorf("Get: got %.400s, %v, want %.400s", again, err, want)
 				}
 			})

@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"vcphost/abi"
 	"vcphost/internal/rawjson"
 	"vcphost/presenters"
 )
@@ -21,7 +22,7 @@ import (
 // one whose extensions hold broken JSON.
 func Present(v *presenters.View) ([]byte, error) {
 	envelope := v.Envelope()
-	raw, err := json.Marshal(envelope)
+	raw, err := abi.Encode(envelope)
 	if err != nil {
 		return nil, fmt.Errorf("present result %s: %w", envelope.ID, err)
 	}
