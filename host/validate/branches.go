@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -127,13 +128,25 @@ func below(s *jsonschema.Schema, group, token string) *jsonschema.Schema {
 	case "oneOf":
 		return nth(s.OneOf, token)
 	case "patternProperties":
-		if len(mapOf(s.PatternProperties)) == 1 {
-			for _, only := range mapOf(s.PatternProperties) {
-				return only
-			}
-		}
+		return onlyMatch(mapOf(s.PatternProperties), token)
 	}
 	return nil
+}
+
+// onlyMatch gives the schema of the one pattern that the name matches, nil if
+// there are several: the validator does not tell which of them refused.
+func onlyMatch(patterns map[string]*jsonschema.Schema, name string) *jsonschema.Schema {
+	var only *jsonschema.Schema
+	for pattern, schema := range patterns {
+		if matched, err := regexp.MatchString(pattern, name); err != nil || !matched {
+			continue
+		}
+		if only != nil {
+			return nil
+		}
+		only = schema
+	}
+	return only
 }
 
 func nth(list []*jsonschema.Schema, token string) *jsonschema.Schema {

@@ -41,7 +41,7 @@ func (c *Compiler) Compile(raw []byte) (*Schema, error) {
 	if refused != nil {
 		return nil, refused
 	}
-	s := &Schema{raw: raw, doc: doc, free: make(chan *engine, runtime.GOMAXPROCS(0))}
+	s := &Schema{raw: raw, doc: doc, free: make(chan *engine, 2*runtime.GOMAXPROCS(0))}
 	if s.Trivial() {
 		return s, nil
 	}

@@ -119,11 +119,13 @@ func keywordOf(r *jsonschema.EvaluationResult, at place) string {
 // tell themselves become none.
 func leaf(err *jsonschema.EvaluationError, s *jsonschema.Schema, at place) []Problem {
 	problem := Problem{Pointer: at.pointer, Keyword: err.Keyword, Got: got(at.raw)}
-	if s == nil {
+	switch {
+	case err.Keyword == "schema":
+		return []Problem{noSuch(at)}
+	case isSummary(err.Keyword):
+		return nil
+	case s == nil:
 		problem.Expected = "a value that the schema allows"
-		if isSummary(err.Keyword) {
-			return nil
-		}
 		return []Problem{problem}
 	}
 	switch err.Keyword {
@@ -131,17 +133,12 @@ func leaf(err *jsonschema.EvaluationError, s *jsonschema.Schema, at place) []Pro
 		return missing(s.Required, at)
 	case "dependentRequired":
 		return missingDependent(s, at)
-	case "schema":
-		return []Problem{noSuch(at)}
 	case "oneOf":
 		problem.Expected = "a value that matches exactly one of the alternatives"
 		problem.Got = "a value that matches several of them"
 	case "unevaluatedItems":
 		problem.Expected = "no further elements"
 	default:
-		if isSummary(err.Keyword) {
-			return nil
-		}
 		problem.Expected = cmp.Or(expected(err.Keyword, s), "a value that the schema allows")
 	}
 	return []Problem{problem}

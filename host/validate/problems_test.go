@@ -40,6 +40,8 @@ func TestProblems(t *testing.T) {
 		{"dependent schema", `{"dependentSchemas":{"a":{"required":["b"]}}}`, `{"a":1}`, []Problem{{"/b", "required", "a member of this name", "nothing"}}},
 		{"unknown member", `{"properties":{"a":{},"b":{}},"additionalProperties":false}`, `{"c/d":[]}`, []Problem{
 			{"/c~1d", "additionalProperties", `no member of this name; known are "a" and "b"`, "an array of 0 elements"}}},
+		{"patterns of members", `{"patternProperties":{"^a":{"type":"string"},"^b":false}}`, `{"a":1,"b":2}`, []Problem{
+			{"/a", "type", "a string", "1 (number)"}, {"/b", "patternProperties", "no member of this name", "2 (number)"}}},
 		{"name of a member", `{"propertyNames":{"maxLength":2}}`, `{"abc":1}`, []Problem{{"/abc", "maxLength", "at most 2 characters", `"abc" (string)`}}},
 		{"deepest first", `{"properties":{"a":{"items":{"properties":{"b":{"type":"null"}}}},"c":{"type":"null"}}}`, `{"a":[{"b":1}],"c":1}`, []Problem{
 			{"/a/0/b", "type", "null", "1 (number)"}, {"/c", "type", "null", "1 (number)"}}},
