@@ -17,7 +17,7 @@ const (
 	// blockedWriteRetry is how soon a write is tried again that met a compaction.
 	blockedWriteRetry = time.Millisecond
 	// flushKey is written and dropped again to make Badger flush and compact.
-	flushKey = "\x00kv/flush"
+	flushKey = ownPrefix + "flush"
 )
 
 // collectGarbage gives the space of deleted values back, now and then, until

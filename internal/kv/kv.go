@@ -14,13 +14,13 @@
 //     ErrBatchTooLarge.
 //   - After Close everything returns ErrClosed.
 //
-// Keys are 1 to MaxKeyBytes bytes long; the prefixes "!badger!" and
-// "\x00kv/" are taken. Each
-// owner of keys writes its schema into its own package comment; the first path
-// segment of a key names its owner, for example blob/….
+// Keys are 1 to MaxKeyBytes bytes long and do not begin with "!badger!" or
+// "\x00kv/". Each owner of keys writes its schema into its own package comment; the
+// first path segment of a key names its owner, for example blob/….
 package kv
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 )
@@ -142,9 +142,20 @@ func (b *Batch) check() error {
 	return nil
 }
 
+// Beginnings of keys that Badger and this package use themselves.
+const (
+	badgerPrefix = "!badger!"
+	ownPrefix    = "\x00kv/"
+)
+
 func checkKey(key []byte) error {
 	if len(key) == 0 || len(key) > MaxKeyBytes {
 		return fmt.Errorf("a key of %d bytes is not allowed (1 to %d)", len(key), MaxKeyBytes)
+	}
+	for _, prefix := range [...]string{badgerPrefix, ownPrefix} {
+		if bytes.HasPrefix(key, []byte(prefix)) {
+			return fmt.Errorf("a key must not begin with %q", prefix)
+		}
 	}
 	return nil
 }

@@ -204,7 +204,9 @@ func testLimits(t *testing.T, db kv.DB) {
 }
 
 func testBadKeys(t *testing.T, db kv.DB) {
-	for _, key := range [][]byte{nil, {}, make([]byte, kv.MaxKeyBytes+1), make([]byte, 1<<17)} {
+	for _, key := range [][]byte{
+		nil, {}, make([]byte, kv.MaxKeyBytes+1), make([]byte, 1<<17), []byte("!badger!x"), []byte("\x00kv/x"),
+	} {
 		var b kv.Batch
 		b.Set([]byte("good"), []byte("x"))
 		b.Set(key, []byte("x"))
