@@ -11,6 +11,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"vcphost/examples"
 )
 
 func main() {
@@ -20,6 +22,7 @@ func main() {
 	context.AfterFunc(ctx, stop)
 	program := &Program{
 		Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, LookupEnv: os.LookupEnv,
+		Bundled: examples.Bundled(),
 	}
 	os.Exit(program.Run(ctx))
 }

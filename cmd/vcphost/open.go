@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"vcphost/abi"
-	"vcphost/examples"
 	"vcphost/host"
 	"vcphost/host/record"
 	"vcphost/host/registry"
@@ -70,7 +69,10 @@ func (p *Program) openStore() (*store, error) {
 // openRegistry finds the plugins, bundled and given. It needs no data
 // directory.
 func (p *Program) openRegistry() (*registry.Registry, error) {
-	sources := []registry.Source{{Name: "bundled", FS: examples.Bundled(), Bundled: true}}
+	var sources []registry.Source
+	if p.Bundled != nil {
+		sources = append(sources, registry.Source{Name: "bundled", FS: p.Bundled, Bundled: true})
+	}
 	unused := map[string]string{}
 	for _, dir := range p.settings.trust {
 		path, err := realPath(dir)

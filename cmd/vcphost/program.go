@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"strings"
@@ -26,6 +27,7 @@ type Program struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	LookupEnv      func(string) (string, bool)
+	Bundled        fs.FS // plugins that come with the program; nil means none
 
 	settings settings
 	status   int

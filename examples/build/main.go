@@ -3,6 +3,7 @@
 //
 //	go run ./examples/build
 //
+// With -o DIR they go into another folder, which then is a directory of plugins.
 // It needs the Go toolchain and nothing else, and may be started anywhere
 // inside the repository. Whatever stood in a plugin's folder before is removed.
 package main
@@ -10,6 +11,7 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
 	"log"
@@ -34,24 +36,36 @@ func examples() []example {
 
 func main() {
 	log.SetFlags(0)
+	out := flag.String("o", "", "folder to build into (default examples/bundled)")
+	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx); err != nil {
+	if err := run(ctx, *out); err != nil {
 		log.Fatalf("build examples: %v", err)
 	}
 }
 
-func run(ctx context.Context) error {
+func run(ctx context.Context, out string) error {
 	root, err := moduleRoot()
 	if err != nil {
 		return err
 	}
+	if out == "" {
+		out = filepath.Join(root, "examples", "bundled")
+	}
+	if out, err = filepath.Abs(out); err != nil {
+		return err
+	}
 	for _, e := range examples() {
-		size, err := e.build(ctx, filepath.Join(root, "examples"))
+		target := filepath.Join(out, e.name)
+		size, err := e.build(ctx, filepath.Join(root, "examples", e.name), target)
 		if err != nil {
 			return fmt.Errorf("%s: %w", e.name, err)
 		}
-		fmt.Printf("%-10s %5d KiB  examples/bundled/%s\n", e.name, size>>10, e.name)
+		if short, err := filepath.Rel(root, target); err == nil && filepath.IsLocal(short) {
+			target = filepath.ToSlash(short)
+		}
+		fmt.Printf("%-10s %5d KiB  %s\n", e.name, size>>10, target)
 	}
 	return nil
 }
@@ -79,9 +93,8 @@ func moduleRoot() (string, error) {
 	}
 }
 
-// build makes the plugin's folder and returns the size of its module in bytes.
-func (e example) build(ctx context.Context, dir string) (int64, error) {
-	source, target := filepath.Join(dir, e.name), filepath.Join(dir, "bundled", e.name)
+// build makes the plugin's folder target and returns the size of its module in bytes.
+func (e example) build(ctx context.Context, source, target string) (int64, error) {
 	if err := os.RemoveAll(target); err != nil {
 		return 0, err
 	}
