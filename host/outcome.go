@@ -38,12 +38,31 @@ func (r *run) told(err error) *abi.Error {
 	case errors.As(err, &failure):
 		return failure
 	case errors.Is(err, context.DeadlineExceeded):
-		return abi.NewError(abi.CodeToolTimeout, "the plugin did not answer within %d ms", r.timeout.Milliseconds()).WithCause(err)
+		return r.timedOut(err)
 	case errors.Is(err, context.Canceled):
-		return abi.NewError(abi.CodeToolCancelled, "the call was cancelled").WithCause(err)
+		return cancelled(err)
 	}
 	r.log().Error("a call failed for a reason of the host's", "error", err)
 	return abi.NewError(abi.CodeTransportFailure, "the plugin could not be reached; the host's log says why").WithCause(err)
+}
+
+// ended tells why the context of a call is over. Whoever ended it may have given
+// a cause in words of their own, and the transport a third error: only the
+// context itself tells a deadline from a cancellation.
+func (r *run) ended(ctx context.Context, err error) *abi.Error {
+	cause := errors.Join(context.Cause(ctx), err)
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return r.timedOut(cause)
+	}
+	return cancelled(cause)
+}
+
+func (r *run) timedOut(cause error) *abi.Error {
+	return abi.NewError(abi.CodeToolTimeout, "the plugin did not answer within %d ms", r.timeout.Milliseconds()).WithCause(cause)
+}
+
+func cancelled(cause error) *abi.Error {
+	return abi.NewError(abi.CodeToolCancelled, "the call was cancelled").WithCause(cause)
 }
 
 // build makes the canonical result of the outcome (§4.4). Nothing changes it
@@ -133,7 +152,10 @@ func (r *run) keep(ctx context.Context, result *abi.Result) *abi.Result {
 	if r.host.recorder == nil || r.call.Options.NoRecord || owner.Tenant == "" || owner.Actor == "" {
 		return result
 	}
-	if err := r.host.recorder.Keep(context.WithoutCancel(ctx), owner, result); err != nil {
+	err := r.safely(context.WithoutCancel(ctx), func(ctx context.Context) error {
+		return r.host.recorder.Keep(ctx, owner, result)
+	})
+	if err != nil {
 		r.log().Error("a result could not be kept", "resultId", result.ID, "error", err)
 		unkept := *result
 		unkept.Warnings = append(append([]abi.Warning{}, result.Warnings...), abi.Warning{

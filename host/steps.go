@@ -116,7 +116,10 @@ func (r *run) checkIn(ctx context.Context) error {
 // what the host needs to make a plugin ready is not the caller's time.
 func (r *run) invoke(ctx context.Context) error {
 	transport, err := r.host.transports.get(ctx, r.plugin)
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return r.ended(ctx, err)
+	case err != nil:
 		return err
 	}
 	deadline := time.Now().Add(r.timeout)
@@ -129,10 +132,10 @@ func (r *run) invoke(ctx context.Context) error {
 		Resources: r.session, Reader: r.session, Progress: r.call.Context.Progress,
 	})
 	switch {
+	case ctx.Err() != nil: // what comes too late does not count, payload or error
+		return r.ended(ctx, err)
 	case err != nil:
 		return err
-	case ctx.Err() != nil: // a payload that comes too late does not count
-		return context.Cause(ctx)
 	}
 	if limit := r.session.LimitHit(); limit != nil {
 		return limit

@@ -47,6 +47,7 @@ type opening struct {
 	done      chan struct{}
 	transport Transport
 	err       error
+	cut       bool // err came because the caller's context ended
 }
 
 // get gives the transport of a plugin, opening it if this is the first call.
@@ -64,9 +65,9 @@ func (t *transports) get(ctx context.Context, plugin *registry.Plugin) (Transpor
 		select {
 		case <-entry.done:
 		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+			return nil, ctx.Err() // the cause may be of any kind
 		}
-		if entry.err == nil || mine || ctx.Err() != nil || !isContextError(entry.err) {
+		if mine || ctx.Err() != nil || !entry.cut {
 			return entry.transport, entry.err
 		}
 	}
@@ -87,6 +88,8 @@ func (t *transports) enter(plugin *registry.Plugin) (entry *opening, mine bool, 
 }
 
 func (t *transports) open(ctx context.Context, plugin *registry.Plugin, entry *opening) {
+	// A panic of Open goes on to its caller; whoever comes later gets the error.
+	entry.err = abi.NewError(abi.CodeInternalError, "the transport of the plugin could not be opened")
 	defer close(entry.done)
 	kind, ok := t.kinds[plugin.Manifest.EntryPoint.Type]
 	if !ok {
@@ -94,7 +97,7 @@ func (t *transports) open(ctx context.Context, plugin *registry.Plugin, entry *o
 		return
 	}
 	entry.transport, entry.err = kind.Open(ctx, plugin)
-	if entry.err != nil && isContextError(entry.err) {
+	if entry.cut = entry.err != nil && (ctx.Err() != nil || isContextError(entry.err)); entry.cut {
 		t.mu.Lock()
 		delete(t.opened, plugin)
 		t.mu.Unlock()

@@ -34,11 +34,11 @@ func (p *Plugin) failure(ctx context.Context, call *hostfunc.Call, memory *linea
 
 // ended tells why the context of a call is over.
 func ended(ctx context.Context, err error) *abi.Error {
-	cause := context.Cause(ctx)
-	if errors.Is(cause, context.DeadlineExceeded) {
-		return abi.NewError(abi.CodeToolTimeout, "the plugin did not answer before its deadline").WithCause(errors.Join(cause, err))
+	cause := errors.Join(context.Cause(ctx), err)
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) { // the cause may be of any kind
+		return abi.NewError(abi.CodeToolTimeout, "the plugin did not answer before its deadline").WithCause(cause)
 	}
-	return abi.NewError(abi.CodeToolCancelled, "the call was cancelled").WithCause(errors.Join(cause, err))
+	return abi.NewError(abi.CodeToolCancelled, "the call was cancelled").WithCause(cause)
 }
 
 func (p *Plugin) outOfMemory(memory *linearMemory) *abi.Error {

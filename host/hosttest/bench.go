@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"io/fs"
 	"path/filepath"
 	"testing"
 
@@ -21,8 +20,8 @@ import (
 
 // Setup is what a [Bench] is made of.
 type Setup struct {
-	Plugins  fs.FS // a source of plugins, trusted
-	Kinds    func(db kv.DB) map[string]host.Kind
+	Sources  []registry.Source
+	Kinds    map[string]host.Kind
 	Recorder func(results *record.Store) host.Recorder // nil means the store itself
 }
 
@@ -39,7 +38,7 @@ type Bench struct {
 	compiler *validate.Compiler
 }
 
-// NewBench makes a host. It fails the test if any plugin is not ready.
+// NewBench makes a host.
 func NewBench(t testing.TB, setup Setup) *Bench {
 	t.Helper()
 	b := &Bench{Owner: abi.Owner{Tenant: "default", Actor: "tester"}}
@@ -63,19 +62,14 @@ func NewBench(t testing.TB, setup Setup) *Bench {
 	must("open the results")
 	b.compiler, err = validate.NewCompiler()
 	must("compile the schemas")
-	b.Registry, err = registry.New([]registry.Source{{Name: "hosttest", FS: setup.Plugins, Trusted: true}}, nil)
+	b.Registry, err = registry.New(setup.Sources, nil)
 	must("load the plugins")
-	for _, plugin := range b.Registry.Snapshot().Plugins() {
-		if plugin.State != registry.Ready {
-			t.Fatalf("the plugin %s is %s: %v", plugin.Name, plugin.State, plugin.Refusals)
-		}
-	}
 	var recorder host.Recorder = b.Results
 	if setup.Recorder != nil {
 		recorder = setup.Recorder(b.Results)
 	}
 	b.Host, err = host.New(host.Options{
-		Registry: b.Registry, Resources: b.Resources, Recorder: recorder, Kinds: setup.Kinds(b.DB),
+		Registry: b.Registry, Resources: b.Resources, Recorder: recorder, Kinds: setup.Kinds,
 	})
 	must("make the host")
 	t.Cleanup(func() {

@@ -10,7 +10,7 @@ import (
 
 	"vcphost/abi"
 	"vcphost/host"
-	"vcphost/internal/kv"
+	"vcphost/host/registry"
 )
 
 // Harness enrols a transport in the suite.
@@ -41,9 +41,14 @@ func Run(t *testing.T, harness Harness) {
 	s := &suite{
 		harness: harness,
 		Bench: NewBench(t, Setup{
-			Plugins: harness.folder(),
-			Kinds:   func(kv.DB) map[string]host.Kind { return map[string]host.Kind{kind: harness.Kind} },
+			Sources: []registry.Source{{Name: "hosttest", FS: harness.folder(), Trusted: true}},
+			Kinds:   map[string]host.Kind{kind: harness.Kind},
 		}),
+	}
+	for _, plugin := range s.Registry.Snapshot().Plugins() {
+		if plugin.State != registry.Ready {
+			t.Fatalf("the plugin is %s: %v", plugin.State, plugin.Refusals)
+		}
 	}
 	for _, test := range []struct {
 		name string
