@@ -70,7 +70,6 @@ func (p *Page) adviceLines(a *abi.AIAdvice) []string {
 // the conversation. The rest becomes one line of at most abi.MaxAdviceRunes. A
 // message that does not come clean is dropped whole.
 func cleanAdvice(message string) string {
-	const passes = 8 // taking out one thing can put another one together
 	message = strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Cf, r) || r != '\n' && unicode.IsControl(r) {
 			return -1
@@ -78,7 +77,7 @@ func cleanAdvice(message string) string {
 		return r
 	}, strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n", "\t", " ").Replace(message))
 	clean := ""
-	for range passes {
+	for range advicePasses {
 		clean = stripAdvice(message)
 		if clean == message {
 			break
@@ -95,9 +94,18 @@ func cleanAdvice(message string) string {
 	return message
 }
 
+// advicePasses is how often cleaning is repeated, since taking out one thing can
+// put another one together.
+const advicePasses = 8
+
 func stripAdvice(s string) string {
 	for _, pattern := range advicePatterns() {
-		s = pattern.ReplaceAllString(s, "")
+		for range advicePasses {
+			if !pattern.MatchString(s) {
+				break
+			}
+			s = pattern.ReplaceAllString(s, "")
+		}
 	}
 	return s
 }
@@ -109,7 +117,7 @@ var advicePatterns = sync.OnceValue(func() []*regexp.Regexp {
 		`(?is)<<<\[\s*TOOL_REQUEST\s*\]>>>.*?(?:<<<\[\s*END_TOOL_REQUEST\s*\]>>>|\z)`,
 		`(?s)<<<\[.*?(?:\]>>>|\z)`,
 		`(?s)<!--.*?(?:-->|\z)`,
-		`<\|[^<>]*?\|?>`,
+		`(?i)<\|[^<>]*?\|?>\s*(?:(?:` + roles + `)\b)?`,
 		`(?i)<</?SYS>>|\[/?INST\]`,
 		`(?im)^[\s>#*_\-\[(【]*(?:` + roles + `)[\s*_\])】]*[:：].*$`,
 		`(?im)^[\s>*_]*#+\s*(?:` + roles + `|instructions?)\b.*$`,

@@ -10,7 +10,7 @@ func codeOf(key, s string) (language string, code bool) {
 		return strings.ToLower(key), true
 	case "patch":
 		return "diff", true
-	case "code", "source", "sourcecode", "source_code", "snippet", "script", "command", "commandline",
+	case "code", "sourcecode", "source_code", "snippet", "script", "command", "commandline",
 		"stdout", "stderr", "log", "logs", "stacktrace", "traceback", "regex":
 		return "", true
 	}

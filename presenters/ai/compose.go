@@ -21,15 +21,14 @@ func (c *composition) cut() bool { return len(c.omitted.Fields)+len(c.omitted.Re
 type tail struct {
 	render func(*Page)
 	share  int
-	whole  bool // it is shown whole or not at all
 }
 
 func tails() []tail {
 	return []tail{
-		{(*Page).resources, 4, false},
-		{(*Page).warnings, 8, false},
-		{(*Page).advice, 8, true},
-		{(*Page).metadata, 8, true},
+		{(*Page).resources, 4},
+		{(*Page).warnings, 8},
+		{(*Page).advice, 8},
+		{(*Page).metadata, 8},
 	}
 }
 
@@ -54,6 +53,12 @@ func compose(s *subject, renderer Renderer, footer int) composition {
 		w.text.WriteString(s.footer())
 	}
 	c := composition{text: strings.TrimRight(cutRunes(w.text.String(), limit), "\n"), omitted: w.omitted}
+	if c.omitted.Fields == nil {
+		c.omitted.Fields = []OmittedField{}
+	}
+	if c.omitted.Resources == nil {
+		c.omitted.Resources = []OmittedResource{}
+	}
 	for _, r := range s.shown[:w.listed] {
 		if part, ok := s.media(r); ok {
 			c.media = append(c.media, part)
@@ -72,23 +77,23 @@ type writer struct {
 }
 
 // setAside is how much to keep free for each section after the data: what it
-// needs, or its share of the budget if that is less.
+// makes of its share of the budget.
 func (w *writer) setAside(limit int) []int {
 	var aside []int
 	for _, t := range tails() {
-		p := newPage(w.subject, limit, len(w.subject.shown))
+		p := newPage(w.subject, limit/t.share-gap, len(w.subject.shown))
 		t.render(p)
-		need, share := p.used+1, limit/t.share
-		switch {
-		case p.used == 0 || t.whole && need > share:
-			need = 0
-		default:
-			need = min(need, share)
+		need := 0
+		if len(p.out) > 0 {
+			need = p.used + gap
 		}
 		aside = append(aside, need)
 	}
 	return aside
 }
+
+// gap is the blank line before a section.
+const gap = 1
 
 // headRoom leaves half of the budget for data, if there are any, but always has
 // room for the status.
@@ -100,10 +105,9 @@ func (w *writer) headRoom(aside []int) int {
 	return max(w.left/2, min(w.left, status))
 }
 
-// add writes one section with at most room code points, a blank line before it
+// add writes one section with at most room code points, the gap before it
 // included.
 func (w *writer) add(render func(*Page), room int) {
-	gap := min(w.text.Len(), 1)
 	p := newPage(w.subject, max(room-gap, 0), w.listed)
 	render(p)
 	w.listed = p.listed
@@ -112,7 +116,7 @@ func (w *writer) add(render func(*Page), room int) {
 	if len(p.out) == 0 {
 		return
 	}
-	if gap > 0 {
+	if w.text.Len() > 0 {
 		w.text.WriteByte('\n')
 	}
 	w.text.Write(p.out)

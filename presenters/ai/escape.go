@@ -18,7 +18,7 @@ func linked(s string) string {
 	if isLink(s) {
 		return "<" + s + ">"
 	}
-	return inline(s)
+	return strings.TrimRight(inline(s), " \t")
 }
 
 func isLink(s string) bool {
@@ -34,8 +34,8 @@ func isLink(s string) bool {
 	return err == nil && u.Host != ""
 }
 
-// visible turns line breaks into a sign for them and other control characters
-// into their pictures, and takes out what changes the order of characters or
+// visible turns line breaks into a sign for them and control characters other
+// than tabs into their pictures, and takes out what changes the order of characters or
 // hides text from people (bidirectional controls, tag characters).
 func visible(s string) string {
 	if strings.IndexFunc(s, isHidden) < 0 {
@@ -48,8 +48,6 @@ func visible(s string) string {
 			return r
 		case r == '\n' || r == '\r' || r == '\u2028' || r == '\u2029' || r == '\u0085':
 			return '⏎'
-		case r == '\t':
-			return ' '
 		case r < 0x20:
 			return 0x2400 + r
 		case r == 0x7f:
@@ -63,7 +61,7 @@ func visible(s string) string {
 
 func isHidden(r rune) bool {
 	switch {
-	case r < 0x20, r >= 0x7f && r < 0xa0, r == '\u2028', r == '\u2029':
+	case r < 0x20 && r != '\t', r >= 0x7f && r < 0xa0, r == '\u2028', r == '\u2029':
 		return true
 	case r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r >= 0xe0000 && r <= 0xe007f:
 		return true

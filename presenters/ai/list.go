@@ -19,14 +19,15 @@ const (
 
 const (
 	inlineBytes = 40  // the longest string in a line of several
-	cellBytes   = 240 // the longest string that goes into a table
+	cellBytes   = 400 // the longest string that goes into a table, as JSON
+	cellRunes   = 80  // and in code points
 	maxColumns  = 12
 )
 
 // array writes the elements of an array in the form that fits them.
 func (p *Page) array(l label, raw []byte) bool {
 	total := rawjson.Len(raw)
-	b := block{title: l.title, noun: "list", unit: "items", total: total}
+	b := block{title: l.title, noun: "list", unit: " items", total: total}
 	if total == 0 {
 		return p.line(l.inline + "(empty list)")
 	}
@@ -40,7 +41,7 @@ func (p *Page) array(l label, raw []byte) bool {
 		}
 	}
 	if form == shapeTable {
-		b.unit = "rows"
+		b.unit = " rows"
 	}
 	return p.write(b, func() (shown int) {
 		p.depth++
@@ -135,15 +136,15 @@ func joined(raw []byte, room int) (text string, shown int) {
 }
 
 // items writes elements in their order, each as a list item, until one does not
-// fit. No element may take more than an eighth of the room while others follow.
+// fit. What each may take is planned, so that a long one does not hide the rest.
 func (p *Page) items(raw []byte, total int, numbered bool) (shown int) {
+	plan := newPlan(raw, total, p.room(), itemShare)
 	for i, element := range rawjson.Elements(raw) {
 		marker := "- "
 		if numbered {
 			marker = itoa(i+1) + ". "
 		}
-		allowed := max(p.room()/min(total-i, 8), 400)
-		fits := p.within(allowed, func() bool {
+		fits := p.within(plan.next(p.room()), func() bool {
 			return p.item(marker, func() bool {
 				return p.at(itoa(i), func() bool { return p.value(label{}, "", element) })
 			})

@@ -47,11 +47,15 @@ func (p *Page) lineRoom() int { return p.room() - runes(p.lead()) - 1 }
 
 // line writes one line, and reports whether it fitted.
 func (p *Page) line(s string) bool {
-	n := runes(p.lead()) + runes(s) + 1
+	lead := p.lead()
+	if s == "" && !p.has {
+		lead = ""
+	}
+	n := runes(lead) + runes(s) + 1
 	if n > p.room() {
 		return false
 	}
-	p.out = append(p.out, p.lead()...)
+	p.out = append(p.out, lead...)
 	p.out = append(append(p.out, s...), '\n')
 	p.used += n
 	p.has = false
@@ -141,13 +145,13 @@ func (p *Page) omit(total, shown int) {
 type block struct {
 	title string // its first line without the colon; "" for the value of a list item
 	noun  string // what to call the value of a list item that has to say that it was cut
-	unit  string // what is counted
+	unit  string // what is counted, with a space before it; "" if the title says it
 	total int
 	extra string // why it is cut, if it is not for room
 }
 
 func (b block) note(shown int) string {
-	return "(showing " + strconv.Itoa(shown) + " of " + strconv.Itoa(b.total) + " " + b.unit + b.extra + ")"
+	return "(showing " + strconv.Itoa(shown) + " of " + strconv.Itoa(b.total) + b.unit + b.extra + ")"
 }
 
 // write writes b: its title, and below it what body writes, which returns how
@@ -181,6 +185,10 @@ func (p *Page) write(b block, body func() (shown int)) bool {
 	}
 	p.omit(b.total, shown)
 	switch {
+	case b.title != "" && shown == 0:
+		p.back(m)
+		p.omit(b.total, 0)
+		return p.line(b.title + " " + b.note(0))
 	case b.title != "":
 		p.insert(head-len(":\n"), " "+b.note(shown))
 	case len(p.out) == head:

@@ -97,7 +97,9 @@ func (p *Page) renderPrimary() {
 		if primary.Kind == abi.KindImage {
 			noun = "Image"
 		}
-		p.Line(noun + ": " + describe(primary))
+		if p.Line(noun + ": " + describe(primary)) {
+			p.blank()
+		}
 	}
 	p.renderData()
 }

@@ -123,7 +123,7 @@ func (p *Page) resources() {
 	}
 	listed := 0
 	p.path = []string{"resources"}
-	wrote := p.write(block{title: "Resources", unit: "resources", total: total}, func() int {
+	wrote := p.write(block{title: "Resources", total: total}, func() int {
 		for _, r := range s.shown {
 			line := "- " + describe(r)
 			if _, ok := s.media(r); ok {
@@ -136,7 +136,8 @@ func (p *Page) resources() {
 		}
 		return listed
 	})
-	if !wrote {
+	if !wrote || listed == 0 {
+		p.back(mark{})
 		listed = 0
 	}
 	p.listed = listed

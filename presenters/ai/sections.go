@@ -108,7 +108,7 @@ func (p *Page) warnings() {
 		return
 	}
 	p.path = []string{"warnings"}
-	written := p.write(block{title: "Warnings", unit: "warnings", total: len(list)}, func() (shown int) {
+	written := p.write(block{title: "Warnings", total: len(list)}, func() (shown int) {
 		for i, w := range list {
 			if !p.at(itoa(i), func() bool { return p.warning(w) }) {
 				break
@@ -175,5 +175,5 @@ func (p *Page) metadata() {
 
 // footer ends a text from which something was left out.
 func (s *subject) footer() string {
-	return "\nNot everything is shown. The whole result: `" + fetchResult(s.result.ID) + "`\n"
+	return "\nShortened. All of it: `" + fetchResult(s.result.ID) + "`\n"
 }

@@ -3,6 +3,7 @@ package ai
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"vcphost/internal/rawjson"
 )
@@ -29,7 +30,7 @@ func (c *columns) add(row []byte) bool {
 				return false
 			}
 		case rawjson.String:
-			if len(value) > cellBytes+2 {
+			if len(value) > cellBytes || utf8.RuneCount(value) > cellRunes+len(`""`) {
 				return false
 			}
 		}
@@ -82,7 +83,7 @@ func (p *Page) cell(raw []byte) string {
 		return ""
 	case rawjson.String:
 		s, _ := rawjson.Unquote(raw)
-		return cell(linked(s))
+		return strings.TrimLeft(cell(linked(s)), " ")
 	case rawjson.Object:
 		id, _ := reference(raw)
 		return cell(p.subject.name(id))

@@ -22,7 +22,7 @@ func (p *Page) text(l label, key string, raw []byte) bool {
 	if total <= min(inlineRunes, p.room()) && !strings.ContainsAny(s, "\n\r\u2028\u2029\u0085") && p.line(l.inline+inlineForm(l, s, code)) {
 		return true
 	}
-	b := block{title: l.title, noun: "text", unit: "characters", total: total}
+	b := block{title: l.title, noun: "text", unit: " characters", total: total}
 	return p.write(b, func() (shown int) {
 		p.nested(l.body(), func() {
 			if code {
@@ -157,15 +157,17 @@ func unitBytes(inside []byte) int {
 }
 
 // fenceState follows the fenced code in a text that is shown as Markdown: in it,
-// angle brackets are code and must stay, outside they could act. It takes for a
-// fence only what every Markdown reader takes for one.
+// angle brackets are code and stay, outside they could act. It trusts only plain
+// fences at the very start of a line, of which every Markdown reader thinks the
+// same; after anything that could also be a fence, everything is escaped.
 type fenceState struct {
-	mark  byte // '`' or '~' inside of a fence, 0 outside
-	count int
+	mark    byte // '`' or '~' inside of a fence, 0 outside
+	count   int
+	unclear bool
 }
 
 func (f *fenceState) escape(line string) string {
-	if f.mark != 0 {
+	if f.mark != 0 && !f.unclear {
 		return codeText(line)
 	}
 	return escapeAngles(visible(line))
@@ -173,15 +175,17 @@ func (f *fenceState) escape(line string) string {
 
 // sanitize gives a line as it may be shown, and takes note of fences.
 func (f *fenceState) sanitize(line string) string {
-	body := strings.TrimLeft(line, " ")
-	if len(line)-len(body) > 3 || body == "" || body[0] != '`' && body[0] != '~' {
+	body := strings.TrimLeft(line, " \t>-+*0123456789.)")
+	if !strings.HasPrefix(body, "```") && !strings.HasPrefix(body, "~~~") {
 		return f.escape(line)
 	}
 	c := body[0]
 	rest := strings.TrimLeft(body, string(c))
 	count := len(body) - len(rest)
 	switch {
-	case f.mark == 0 && count >= 3 && !strings.ContainsRune(rest, '`'):
+	case len(body) < len(line) || strings.ContainsAny(rest, "`~"):
+		f.unclear = true
+	case f.mark == 0:
 		escaped := f.escape(line)
 		f.mark, f.count = c, count
 		return escaped

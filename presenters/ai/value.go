@@ -55,7 +55,7 @@ func (l label) body() string {
 // object writes the members of an object as a list.
 func (p *Page) object(l label, raw []byte) bool {
 	total := rawjson.Len(raw)
-	b := block{title: l.title, noun: "object", unit: "members", total: total}
+	b := block{title: l.title, noun: "object", unit: " members", total: total}
 	switch {
 	case total == 0:
 		return p.line(l.inline + "(empty object)")
@@ -81,7 +81,7 @@ func (p *Page) tooDeep(b block) bool {
 // members writes members in their order until one does not fit. How much room
 // each may take is planned, so that a long one does not push the later ones out.
 func (p *Page) members(raw []byte, total int) (shown int) {
-	plan := newPlan(raw, total, p.room(), len(p.indent))
+	plan := newPlan(raw, total, p.room(), memberShare)
 	for key, value := range rawjson.Members(raw) {
 		allowed := plan.next(p.room())
 		if rawjson.KindOf(value) != rawjson.Null {
@@ -110,76 +110,6 @@ func allNull(object []byte) bool {
 		}
 	}
 	return true
-}
-
-// plan shares room out between the members of an object: each gets what it
-// needs as long as all fit, and otherwise the small ones get what they need and
-// the large ones the same share each.
-type plan struct {
-	needs []int
-	later int // what is set aside for the members after the next one
-	share int // the most that is set aside for one
-}
-
-const (
-	planned  = 64 // objects of more members are filled from the start on
-	minShare = 48 // below it, a few whole members tell more than many stumps
-)
-
-func newPlan(raw []byte, total, room, indent int) *plan {
-	p := &plan{}
-	if total > planned {
-		return p
-	}
-	p.needs = make([]int, 0, total)
-	for key, value := range rawjson.Members(raw) {
-		need := 0
-		switch rawjson.KindOf(value) {
-		case rawjson.Null:
-		case rawjson.Array, rawjson.Object:
-			need = 2*len(value) + len(key) + 2*indent + 64
-		default:
-			need = len(value) + len(key) + indent + 8
-		}
-		p.needs = append(p.needs, min(need, room))
-	}
-	p.share = level(p.needs, room)
-	for _, need := range p.needs {
-		p.later += min(need, p.share)
-	}
-	return p
-}
-
-// level is the largest share for which all shares fit into room, 0 if that is
-// too little to be of use.
-func level(needs []int, room int) int {
-	low, high := 0, room
-	for low < high {
-		middle := (low + high + 1) / 2
-		sum := 0
-		for _, need := range needs {
-			sum += min(need, middle)
-		}
-		if sum <= room {
-			low = middle
-		} else {
-			high = middle - 1
-		}
-	}
-	if low < minShare {
-		return 0
-	}
-	return low
-}
-
-// next is how much of room the next member may take.
-func (p *plan) next(room int) int {
-	if len(p.needs) == 0 {
-		return max(room/4, min(room, 400))
-	}
-	p.later -= min(p.needs[0], p.share)
-	p.needs = p.needs[1:]
-	return max(room-p.later, 0)
 }
 
 // size is how much there is of a value: members, elements, code points, or one.
