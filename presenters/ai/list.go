@@ -26,7 +26,7 @@ const (
 
 // array writes the elements of an array in the form that fits them.
 func (p *Page) array(l label, raw []byte) bool {
-	total := rawjson.Len(raw)
+	total := p.subject.contents(raw).total
 	b := block{title: l.title, noun: "list", unit: " items", total: total}
 	if total == 0 {
 		return p.line(l.inline + "(empty list)")
@@ -34,7 +34,7 @@ func (p *Page) array(l label, raw []byte) bool {
 	if p.depth >= p.subject.budget.MaxDepth {
 		return p.tooDeep(b)
 	}
-	form, columns := survey(raw, p.room())
+	form, columns := p.survey(raw)
 	if form == shapeInline {
 		if text, shown := joined(raw, p.lineRoom()-runes(l.inline)); shown == total && p.line(l.inline+text) {
 			return true
@@ -53,9 +53,11 @@ func (p *Page) array(l label, raw []byte) bool {
 					p.line(text + ", …")
 				}
 			case shapeTable:
-				shown = p.table(raw, columns)
+				if shown = p.table(raw, columns); shown == 0 { // too wide for the room
+					shown = p.items(raw, true)
+				}
 			default:
-				shown = p.items(raw, total, form == shapeNumbered)
+				shown = p.items(raw, form == shapeNumbered)
 			}
 		})
 		p.depth--
@@ -64,11 +66,12 @@ func (p *Page) array(l label, raw []byte) bool {
 }
 
 // survey decides on the form of an array by as many of its elements as could be
-// shown in room. The columns are those of a table, in the order in which they
+// shown. The columns are those of a table, in the order in which they
 // come up, without those that hold nothing but null.
-func survey(raw []byte, room int) (shape, []string) {
+func (p *Page) survey(raw []byte) (shape, []string) {
+	room := p.room()
 	scalars, short, table := true, true, newColumns()
-	for i, element := range rawjson.Elements(raw) {
+	for _, element := range p.subject.children(raw) {
 		switch rawjson.KindOf(element) {
 		case rawjson.Object:
 			_, isReference := reference(element)
@@ -89,7 +92,7 @@ func survey(raw []byte, room int) (shape, []string) {
 		if room -= least + 2; room < 0 || !scalars && !table.flat {
 			break
 		}
-		table.rows = i + 1
+		table.rows++
 	}
 	switch {
 	case short && scalars:
@@ -137,9 +140,10 @@ func joined(raw []byte, room int) (text string, shown int) {
 
 // items writes elements in their order, each as a list item, until one does not
 // fit. What each may take is planned, so that a long one does not hide the rest.
-func (p *Page) items(raw []byte, total int, numbered bool) (shown int) {
-	plan := newPlan(raw, total, p.room(), itemShare)
-	for i, element := range rawjson.Elements(raw) {
+func (p *Page) items(raw []byte, numbered bool) (shown int) {
+	plan := newPlan(p.subject.contents(raw), len(raw), p.room(), itemShare)
+	i := 0
+	for _, element := range p.subject.children(raw) {
 		marker := "- "
 		if numbered {
 			marker = itoa(i+1) + ". "
@@ -152,7 +156,7 @@ func (p *Page) items(raw []byte, total int, numbered bool) (shown int) {
 		if !fits {
 			break
 		}
-		shown++
+		i++
 	}
-	return shown
+	return i
 }

@@ -20,21 +20,16 @@ const (
 	itemShare   = 400 // the least share of an element: few whole ones tell more than many stumps
 )
 
-// newPlan plans for the values in raw; least is the smallest share that is of use.
-func newPlan(raw []byte, total, room, least int) *plan {
-	p := &plan{left: total, roomy: 4*len(raw)+256 <= room}
-	if total > planned || p.roomy {
+// newPlan plans for the contents of a container of so many bytes; least is the
+// smallest share that is of use.
+func newPlan(c *contents, bytes, room, least int) *plan {
+	p := &plan{left: c.total, roomy: 4*bytes+256 <= room}
+	if p.roomy || len(c.few) == 0 {
 		return p
 	}
-	p.needs = make([]int, 0, total)
-	if rawjson.KindOf(raw) == rawjson.Array {
-		for _, value := range rawjson.Elements(raw) {
-			p.needs = append(p.needs, min(need(value), room))
-		}
-	} else {
-		for key, value := range rawjson.Members(raw) {
-			p.needs = append(p.needs, min(need(value)+len(key), room))
-		}
+	p.needs = make([]int, len(c.few))
+	for i, child := range c.few {
+		p.needs[i] = min(need(child.value)+len(child.key), room)
 	}
 	if p.share = level(p.needs, room); p.share < least {
 		p.share, p.needs = 0, nil

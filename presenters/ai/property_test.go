@@ -231,7 +231,7 @@ func megabytes() map[string]string {
 		"escapes":  `"` + strings.Repeat(`\u0041`, size/6) + `"`,
 		"oneLine":  `{"html":"` + strings.Repeat("<b>x</b> ", size/9) + `","n":1}`,
 		"wide":     wide.String(),
-		"fewLarge": `{"a":` + repeat("[", `"word"`, "]") + `,"b":` + repeat("[", `{"x":1}`, "]") + `}`,
+		"fewLarge": `{"a":` + repeat("[", `"word"`, "]")[:size/14*7-1] + `],"b":` + repeat("[", `{"x":1}`, "]")[:size/16*8] + `]}`,
 		"deep":     strings.Repeat(`{"a":`, 60) + repeat("[", `1`, "]") + strings.Repeat("}", 60),
 	}
 }

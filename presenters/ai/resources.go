@@ -16,10 +16,11 @@ type subject struct {
 	budget Budget
 	shown  []abi.Resource // those that may be listed, the most important first
 	hidden []abi.Resource // those beyond Budget.MaxResources
+	index                 // of the data, and of other raw JSON
 }
 
 func newSubject(v *presenters.View, budget Budget) *subject {
-	s := &subject{result: v.Envelope(), data: v.Data(), budget: budget}
+	s := &subject{result: v.Envelope(), data: v.Data(), budget: budget, index: newIndex()}
 	ranked := slices.Clone(s.result.Resources)
 	primary, _ := primaryResource(s.result)
 	slices.SortStableFunc(ranked, func(a, b abi.Resource) int {

@@ -141,7 +141,7 @@ func (p *Page) warning(w abi.Warning) bool {
 		}
 		p.nested("  ", func() { ok = p.value(label{"- details: ", "- details"}, "", w.Details) })
 		if !ok {
-			p.omit(max(size(w.Details), 1), 0)
+			p.omit(max(p.subject.size(w.Details), 1), 0)
 		}
 		return true
 	}

@@ -19,6 +19,9 @@ func newColumns() *columns { return &columns{flat: true} }
 
 // add takes in one more row, and reports whether it can be one.
 func (c *columns) add(row []byte) bool {
+	if len(row) > 2*maxColumns*cellBytes {
+		return false
+	}
 	for key, value := range rawjson.Members(row) {
 		switch rawjson.KindOf(value) {
 		case rawjson.Null:

@@ -14,7 +14,8 @@ const inlineRunes = 200
 // block if it is code, and otherwise as a quote, which keeps its Markdown and
 // which that Markdown cannot leave.
 func (p *Page) text(l label, key string, raw []byte) bool {
-	s, total := head(raw, max(p.room(), 0)+1)
+	total := p.subject.textLength(raw)
+	s := head(raw, max(p.room(), 0)+1)
 	if total == 0 {
 		return p.line(l.inline + "(empty text)")
 	}
@@ -115,28 +116,24 @@ func (p *Page) stump(marker, line string, safe func(string) string) int {
 }
 
 // head gives the first limit code points of a JSON string without decoding what
-// comes after them, and how many code points there are in all. It may give some
-// more than limit.
-func head(raw []byte, limit int) (text string, total int) {
-	if len(raw) < 2 {
-		return "", 0
+// comes after them.
+func head(raw []byte, limit int) string {
+	if len(raw) <= limit {
+		text, _ := rawjson.Unquote(raw)
+		return text
 	}
 	inside := raw[1 : len(raw)-1]
-	end := -1
-	for i := 0; i < len(inside); total++ {
-		if total == limit {
-			end = i
+	end := 0
+	for range limit {
+		if end >= len(inside) {
+			break
 		}
-		i += unitBytes(inside[i:])
-	}
-	if end < 0 {
-		text, _ = rawjson.Unquote(raw)
-		return text, total
+		end += unitBytes(inside[end:])
 	}
 	part := make([]byte, 0, end+2)
 	part = append(append(append(part, '"'), inside[:end]...), '"')
-	text, _ = rawjson.Unquote(part)
-	return text, total
+	text, _ := rawjson.Unquote(part)
+	return text
 }
 
 // unitBytes is the length of the first code point of the inside of a checked

@@ -21,7 +21,7 @@ func (p *Page) section(name string, raw []byte, path ...string) {
 	}
 	p.path = append(p.path[:0], path...)
 	if !p.value(label{name + ": ", name}, "", raw) {
-		p.omit(max(size(raw), 1), 0)
+		p.omit(max(p.subject.size(raw), 1), 0)
 	}
 	p.path = p.path[:0]
 }
@@ -54,19 +54,19 @@ func (l label) body() string {
 
 // object writes the members of an object as a list.
 func (p *Page) object(l label, raw []byte) bool {
-	total := rawjson.Len(raw)
-	b := block{title: l.title, noun: "object", unit: " members", total: total}
+	c := p.subject.contents(raw)
+	b := block{title: l.title, noun: "object", unit: " members", total: c.total}
 	switch {
-	case total == 0:
+	case c.total == 0:
 		return p.line(l.inline + "(empty object)")
 	case p.depth >= p.subject.budget.MaxDepth:
 		return p.tooDeep(b)
-	case allNull(raw):
+	case c.null:
 		return p.line(l.inline + "(every member is null)")
 	}
 	return p.write(b, func() (shown int) {
 		p.depth++
-		p.nested(l.body(), func() { shown = p.members(raw, total) })
+		p.nested(l.body(), func() { shown = p.members(raw) })
 		p.depth--
 		return shown
 	})
@@ -80,9 +80,9 @@ func (p *Page) tooDeep(b block) bool {
 
 // members writes members in their order until one does not fit. How much room
 // each may take is planned, so that a long one does not push the later ones out.
-func (p *Page) members(raw []byte, total int) (shown int) {
-	plan := newPlan(raw, total, p.room(), memberShare)
-	for key, value := range rawjson.Members(raw) {
+func (p *Page) members(raw []byte) (shown int) {
+	plan := newPlan(p.subject.contents(raw), len(raw), p.room(), memberShare)
+	for key, value := range p.subject.children(raw) {
 		allowed := plan.next(p.room())
 		if rawjson.KindOf(value) != rawjson.Null {
 			show := func() bool { return p.at(key, func() bool { return p.member(key, value) }) }
@@ -101,27 +101,6 @@ func (p *Page) member(key string, value []byte) bool {
 	}
 	name := "- " + keyText(key)
 	return p.value(label{name + ": ", name}, key, value)
-}
-
-func allNull(object []byte) bool {
-	for _, value := range rawjson.Members(object) {
-		if rawjson.KindOf(value) != rawjson.Null {
-			return false
-		}
-	}
-	return true
-}
-
-// size is how much there is of a value: members, elements, code points, or one.
-func size(raw []byte) int {
-	switch rawjson.KindOf(raw) {
-	case rawjson.Array, rawjson.Object:
-		return rawjson.Len(raw)
-	case rawjson.String:
-		_, total := head(raw, 0)
-		return total
-	}
-	return 1
 }
 
 // reference reports the id of a value that is {"$resource": id}.
