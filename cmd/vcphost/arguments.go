@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -34,6 +35,22 @@ func parsePairs(args []string) ([]pair, error) {
 	return pairs, nil
 }
 
+// parseInputs reads --input flags, name=@FILE, whose names must be new.
+func parseInputs(flags []string, pairs []pair) ([]pair, error) {
+	var inputs []pair
+	for _, flag := range flags {
+		name, path, ok := strings.Cut(flag, "=@")
+		if !ok || name == "" || path == "" {
+			return nil, usage("--input %q is not of the form name=@FILE", flag)
+		}
+		if slices.ContainsFunc(slices.Concat(pairs, inputs), func(known pair) bool { return known.name == name }) {
+			return nil, usage("the argument %q is given twice", name)
+		}
+		inputs = append(inputs, pair{name, path})
+	}
+	return inputs, nil
+}
+
 // baseArguments is the object that --json gives, "-" meaning standard input. It
 // is not checked here: what is wrong with it is told in the result.
 func baseArguments(flag string, stdin io.Reader) (json.RawMessage, error) {
@@ -47,6 +64,9 @@ func baseArguments(flag string, stdin io.Reader) (json.RawMessage, error) {
 		}
 		if len(raw) > maxArgumentBytes {
 			return nil, fmt.Errorf("the arguments on standard input have more than %d bytes", maxArgumentBytes)
+		}
+		if len(raw) == 0 { // the program before us in the pipe failed, which is no call without arguments
+			return nil, errors.New("--json -: standard input is empty")
 		}
 		return raw, nil
 	}

@@ -76,10 +76,19 @@ func (p *Program) call(ctx context.Context, tool string, args []string, flags ca
 	if err != nil {
 		return err
 	}
+	inputs, err := parseInputs(flags.inputs, pairs)
+	if err != nil {
+		return err
+	}
 	arguments, err := baseArguments(flags.json, p.Stdin)
 	if err != nil {
 		return err
 	}
+	out, err := openOut(flags.out)
+	if err != nil {
+		return err
+	}
+	defer out.close()
 	app, err := p.open(ctx)
 	if err != nil {
 		return err
@@ -87,17 +96,16 @@ func (p *Program) call(ctx context.Context, tool string, args []string, flags ca
 	defer func() { err = errors.Join(err, app.close(context.WithoutCancel(ctx))) }()
 
 	arguments = withPairs(arguments, pairs, app.inputTypes(tool, arguments, pairs))
-	if arguments, err = app.withInputs(ctx, arguments, flags.inputs); err != nil {
+	if arguments, err = app.withInputs(ctx, arguments, inputs); err != nil {
 		return err
 	}
 	result := app.host.Execute(ctx, p.localCall(tool, arguments, flags.timeout))
-	if err := app.writeResources(ctx, result, flags.out, p.Stderr); err != nil {
-		return err
-	}
 	if !result.Status.OK() {
 		p.status = exitResult
 	}
-	return p.printResult(result, flags.view, flags.maxCharacters)
+	// The plugin has done its work: its result is printed whatever else fails.
+	written := app.writeResources(ctx, result, out, p.Stderr)
+	return errors.Join(p.printResult(result, flags.view, flags.maxCharacters), written)
 }
 
 // localCall is the call as the command line makes it.
@@ -161,19 +169,16 @@ func chosenCommand(arguments []byte, pairs []pair) string {
 // maxImportBytes bounds one file that the command line hands to a plugin.
 const maxImportBytes = 4 << 30
 
-// withInputs stores each name=@FILE as a resource and passes a reference to it.
-func (a *application) withInputs(ctx context.Context, arguments []byte, inputs []string) ([]byte, error) {
+// withInputs stores the file of each input as a resource and passes a reference
+// to it.
+func (a *application) withInputs(ctx context.Context, arguments []byte, inputs []pair) ([]byte, error) {
 	for _, input := range inputs {
-		name, path, ok := strings.Cut(input, "=@")
-		if !ok || name == "" || path == "" {
-			return nil, usage("--input %q is not of the form name=@FILE", input)
-		}
-		resource, err := a.importFile(ctx, path)
+		resource, err := a.importFile(ctx, input.value)
 		if err != nil {
-			return nil, fmt.Errorf("--input %s: %w", name, err)
+			return nil, fmt.Errorf("--input %s: %w", input.name, err)
 		}
 		if rawjson.Check(arguments, rawjson.Limits{}) == nil {
-			arguments = rawjson.SetMember(arguments, name, referenceTo(resource.ID))
+			arguments = rawjson.SetMember(arguments, input.name, referenceTo(resource.ID))
 		}
 	}
 	return arguments, nil

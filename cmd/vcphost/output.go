@@ -41,31 +41,50 @@ func (p *Program) printResult(result *abi.Result, view string, maxCharacters int
 	return nil
 }
 
-// writeResources writes what a call produced into a directory, under the file
-// names of the descriptors. It replaces files that are there, and never writes
-// outside the directory.
-func (a *application) writeResources(ctx context.Context, result *abi.Result, dir string, report io.Writer) error {
+// outDir is the directory that --out names, nil where it names none. It is
+// opened before the call, so that a directory that cannot be used costs no call.
+type outDir struct {
+	name string
+	root *os.Root
+}
+
+func openOut(dir string) (*outDir, error) {
 	if dir == "" {
-		return nil
+		return nil, nil
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("--out: %w", err)
+		return nil, fmt.Errorf("--out: %w", err)
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return fmt.Errorf("--out: %w", err)
+		return nil, fmt.Errorf("--out: %w", err)
 	}
-	defer root.Close()
+	return &outDir{dir, root}, nil
+}
+
+func (d *outDir) close() {
+	if d != nil {
+		_ = d.root.Close() // only a descriptor: each file was closed by itself
+	}
+}
+
+// writeResources writes what a call produced into a directory, under the file
+// names of the descriptors. It replaces files that are there, and never writes
+// outside the directory.
+func (a *application) writeResources(ctx context.Context, result *abi.Result, out *outDir, report io.Writer) error {
+	if out == nil {
+		return nil
+	}
 	taken := map[string]bool{}
 	for _, resource := range result.Resources {
 		if resource.Role == abi.RoleInput {
 			continue
 		}
 		name := freeName(resource.FileName, taken)
-		if err := a.writeResource(ctx, root, resource.ID, name); err != nil {
+		if err := a.writeResource(ctx, out.root, resource.ID, name); err != nil {
 			return fmt.Errorf("--out: write %s: %w", name, err)
 		}
-		fmt.Fprintf(report, "wrote %s (%s, %d bytes)\n", filepath.Join(dir, name), resource.MIMEType, resource.SizeBytes)
+		fmt.Fprintf(report, "wrote %s (%s, %d bytes)\n", filepath.Join(out.name, name), resource.MIMEType, resource.SizeBytes)
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ import (
 )
 
 func (p *Program) pluginCommand() *cobra.Command {
-	group := &cobra.Command{Use: "plugin", Short: "Look at the plugins that this host has"}
+	top := group("plugin", "Look at the plugins that this host has")
 	var asJSON bool
 	list := &cobra.Command{
 		Use:   "list",
@@ -42,8 +42,8 @@ ready can be called; the first time, modules are compiled.`,
 			return p.withPlugins(command.Context(), func(entries []pluginEntry) error { return p.inspectPlugin(entries, args[0]) })
 		},
 	}
-	group.AddCommand(list, inspect)
-	return group
+	top.AddCommand(list, inspect)
+	return top
 }
 
 // pluginEntry is a plugin as the verbs list and inspect tell it.

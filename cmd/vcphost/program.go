@@ -76,6 +76,20 @@ func (p *Program) command() *cobra.Command {
 	return root
 }
 
+// group is a command that only has commands below it. Cobra by itself prints
+// its help, and exits with 0, for one that does not exist.
+func group(use, short string) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: short,
+		RunE: func(command *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usage("unknown command %q for %q", args[0], command.CommandPath())
+			}
+			return command.Help()
+		},
+	}
+}
+
 // logger writes to standard error, so that standard output holds results only.
 func (p *Program) logger() *slog.Logger {
 	level := slog.LevelWarn

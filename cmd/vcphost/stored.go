@@ -11,7 +11,7 @@ import (
 )
 
 func (p *Program) resourceCommand() *cobra.Command {
-	group := &cobra.Command{Use: "resource", Short: "Read stored resources"}
+	top := group("resource", "Read stored resources")
 	var out string
 	get := &cobra.Command{
 		Use:   "get ID",
@@ -24,12 +24,12 @@ func (p *Program) resourceCommand() *cobra.Command {
 		},
 	}
 	get.Flags().StringVarP(&out, "output", "o", "", "file to write; an existing one is replaced")
-	group.AddCommand(get)
-	return group
+	top.AddCommand(get)
+	return top
 }
 
 func (p *Program) resultCommand() *cobra.Command {
-	group := &cobra.Command{Use: "result", Short: "Read stored results"}
+	top := group("result", "Read stored results")
 	var view string
 	var maxCharacters int
 	get := &cobra.Command{
@@ -53,8 +53,8 @@ func (p *Program) resultCommand() *cobra.Command {
 	}
 	get.Flags().StringVar(&view, "view", "canonical", "canonical or ai")
 	get.Flags().IntVar(&maxCharacters, "max-characters", 0, "budget of the ai view in code points (default 30000)")
-	group.AddCommand(get)
-	return group
+	top.AddCommand(get)
+	return top
 }
 
 func (p *Program) withStore(do func(*store) error) (err error) {
