@@ -20,6 +20,7 @@ import (
 	"errors"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"vcphost/abi"
@@ -96,8 +97,14 @@ func (c *Call) Cancelled() int32 {
 
 // Random fills buf from the host's cryptographic source.
 func (c *Call) Random(buf []byte) Errno {
-	// crypto/rand.Read never fails and never returns short.
-	_, _ = rand.Read(buf)
+	const piece = 1 << 20 // a buffer of gigabytes must not outlast the deadline
+	for part := range slices.Chunk(buf, piece) {
+		if c.ctx.Err() != nil {
+			return ECANCELED
+		}
+		// crypto/rand.Read never fails and never returns short.
+		_, _ = rand.Read(part)
+	}
 	return OK
 }
 

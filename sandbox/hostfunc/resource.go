@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
+	"math"
+	"slices"
 	"strings"
 
 	"vcphost/abi"
@@ -13,37 +16,39 @@ import (
 // Bounds of what a guest may pass as names and drafts.
 const (
 	maxDraftBytes = 32 << 10
-	maxOpen       = 64 // handles of one call, finished ones included
+	maxOpen       = 64 // handles that are open at a time
 )
 
-// handle is one resource that the guest has begun to write or read.
+// handle is one resource that the guest is writing or reading.
 type handle struct {
 	id     string // the guest's draft id, or the id of an input
 	sink   abi.ResourceSink
 	stream abi.ResourceStream
-	done   bool
 }
 
 // handles are numbered from 1 in the order of opening; a number is not used
-// twice in a call.
-type handles struct{ list []*handle }
-
-func (h *handles) add(entry *handle) int32 {
-	h.list = append(h.list, entry)
-	return int32(len(h.list))
+// twice in a call. What was closed is forgotten, so that a guest which opens
+// and closes for ever costs the host nothing.
+type handles struct {
+	open map[int32]*handle
+	last int32
 }
 
-func (h *handles) get(number int32) *handle {
-	if number < 1 || int(number) > len(h.list) || h.list[number-1].done {
-		return nil
+func (h *handles) full() bool { return len(h.open) >= maxOpen || h.last == math.MaxInt32 }
+
+func (h *handles) add(entry *handle) int32 {
+	if h.open == nil {
+		h.open = map[int32]*handle{}
 	}
-	return h.list[number-1]
+	h.last++
+	h.open[h.last] = entry
+	return h.last
 }
 
 func (h *handles) closeInputs() {
-	for _, entry := range h.list {
-		if entry.stream != nil && !entry.done {
-			entry.done = true
+	for number, entry := range h.open {
+		if entry.stream != nil {
+			delete(h.open, number)
 			// Reading is over; what a close of an input says changes nothing.
 			_ = entry.stream.Close()
 		}
@@ -52,8 +57,8 @@ func (h *handles) closeInputs() {
 
 func (h *handles) unfinished() []abi.Warning {
 	var list []abi.Warning
-	for _, entry := range h.list {
-		if entry.sink != nil && !entry.done {
+	for _, number := range slices.Sorted(maps.Keys(h.open)) {
+		if entry := h.open[number]; entry.sink != nil {
 			list = append(list, abi.Warning{
 				Code:    abi.WarningResourceUnfinished,
 				Message: "resource " + quoted(entry.id) + " was begun and not closed; it is not published",
@@ -74,7 +79,7 @@ func (c *Call) ResourceCreate(draft []byte) int32 {
 		return int32(errno)
 	case c.ctx.Err() != nil:
 		return int32(ECANCELED)
-	case len(c.handles.list) >= maxOpen:
+	case c.handles.full():
 		return int32(ELIMIT)
 	}
 	sink, err := c.inv.Resources.Create(c.ctx, parsed)
@@ -122,7 +127,7 @@ func parseDraft(raw []byte) (abi.ResourceDraft, Errno) {
 // ResourceWrite appends bytes to an output resource and returns how many: all
 // of them, or an error number.
 func (c *Call) ResourceWrite(number int32, p []byte) int32 {
-	entry := c.handles.get(number)
+	entry := c.handles.open[number]
 	if entry == nil || entry.sink == nil {
 		return int32(EBADF)
 	}
@@ -138,12 +143,12 @@ func (c *Call) ResourceWrite(number int32, p []byte) int32 {
 
 // ResourceClose finishes an output resource, or ends the reading of an input.
 func (c *Call) ResourceClose(number int32) Errno {
-	entry := c.handles.get(number)
+	entry := c.handles.open[number]
 	if entry == nil {
 		return EBADF
 	}
 	if entry.stream != nil {
-		entry.done = true
+		delete(c.handles.open, number)
 		if err := entry.stream.Close(); err != nil {
 			return c.errnoOf(err)
 		}
@@ -152,7 +157,7 @@ func (c *Call) ResourceClose(number int32) Errno {
 	if err := entry.sink.Close(); err != nil {
 		return c.errnoOf(err)
 	}
-	entry.done = true
+	delete(c.handles.open, number)
 	return OK
 }
 
@@ -163,7 +168,7 @@ func (c *Call) ResourceOpen(id []byte) int32 {
 		return int32(ENOENT)
 	case c.ctx.Err() != nil:
 		return int32(ECANCELED)
-	case len(c.handles.list) >= maxOpen:
+	case c.handles.full():
 		return int32(ELIMIT)
 	}
 	stream, err := c.inv.Reader.Open(c.ctx, string(id))
@@ -175,7 +180,7 @@ func (c *Call) ResourceOpen(id []byte) int32 {
 
 // ResourceSize is the length of an open input in bytes.
 func (c *Call) ResourceSize(number int32) int64 {
-	entry := c.handles.get(number)
+	entry := c.handles.open[number]
 	if entry == nil || entry.stream == nil {
 		return int64(EBADF)
 	}
@@ -185,7 +190,7 @@ func (c *Call) ResourceSize(number int32) int64 {
 // ResourceRead reads the next bytes of an input into buf and returns how many;
 // 0 at the end.
 func (c *Call) ResourceRead(number int32, buf []byte) int32 {
-	entry := c.handles.get(number)
+	entry := c.handles.open[number]
 	if entry == nil || entry.stream == nil {
 		return int32(EBADF)
 	}
