@@ -35,7 +35,7 @@ type Grants struct {
 
 // Limits bound what one call may leave in logs. Zero means the default.
 type Limits struct {
-	MaxLogBytes int // over all lines of a call; default 64 KiB
+	MaxLogBytes int // over all lines of a call; default 64 KiB, below zero none
 }
 
 // DefaultMaxLogBytes bounds the log of one call.
@@ -56,12 +56,12 @@ type Call struct {
 // NewCall begins the state of one call. Logger receives the plugin's lines;
 // ctx is the call's own, and its end is what cancelled() tells.
 func NewCall(ctx context.Context, inv *abi.Invocation, grants Grants, limits Limits, logger *slog.Logger) *Call {
-	if limits.MaxLogBytes <= 0 {
+	if limits.MaxLogBytes == 0 {
 		limits.MaxLogBytes = DefaultMaxLogBytes
 	}
 	return &Call{
 		ctx: ctx, inv: inv, grants: grants,
-		log:      logBudget{logger: logger, left: limits.MaxLogBytes},
+		log:      logBudget{logger: logger, left: max(limits.MaxLogBytes, 0)},
 		progress: coalescer{report: inv.Progress},
 	}
 }
