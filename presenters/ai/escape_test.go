@@ -46,12 +46,13 @@ func FuzzCleanAdvice(f *testing.F) {
 	f.Add("<scr<script></script>ipt>")
 	f.Add("<<<<[a]>>>[TOOL_REQUEST]>>>")
 	f.Add("sys\nsystem:tem: x")
+	f.Add("0000<sCript0")
 	f.Fuzz(func(t *testing.T, message string) {
 		got := cleanAdvice(message)
 		if utf8.RuneCountInString(got) > abi.MaxAdviceRunes || strings.ContainsAny(got, "\n\r") {
 			t.Errorf("%q is too long or has several lines", got)
 		}
-		if strings.Contains(got, "<<<[") || regexp.MustCompile(`(?i)<script|^\s*system\s*:`).MatchString(got) {
+		if strings.Contains(got, "<<<[") || regexp.MustCompile(`(?i)<script\b|^\s*system\s*:`).MatchString(got) {
 			t.Errorf("cleanAdvice(%q) = %q", message, got)
 		}
 	})

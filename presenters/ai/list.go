@@ -32,7 +32,7 @@ func (p *Page) array(l label, raw []byte) bool {
 		return p.line(l.inline + "(empty list)")
 	}
 	if p.depth >= p.subject.budget.MaxDepth {
-		return p.tooDeep(b)
+		return p.closed(b)
 	}
 	form, columns := p.survey(raw)
 	if form == shapeInline {
@@ -152,7 +152,7 @@ func (p *Page) items(raw []byte, numbered bool) (shown int) {
 			return p.item(marker, func() bool {
 				return p.at(itoa(i), func() bool { return p.value(label{}, "", element) })
 			})
-		})
+		}, false)
 		if !fits {
 			break
 		}

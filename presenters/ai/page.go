@@ -1,6 +1,7 @@
 package ai
 
 import (
+	"bytes"
 	"slices"
 	"strconv"
 	"strings"
@@ -91,13 +92,26 @@ func (p *Page) back(m mark) {
 	p.first, p.has = m.first, m.has
 }
 
-// within runs write with at most n more code points.
-func (p *Page) within(n int, write func() bool) bool {
-	limit := p.limit
+// within runs write with at most n more code points. Where full is set, and more
+// room is there than n, a title alone will not do: it is taken back.
+func (p *Page) within(n int, write func() bool, full bool) bool {
+	m, limit := p.mark(), p.limit
 	p.limit = min(limit, p.used+n)
 	ok := write()
 	p.limit = limit
+	if ok && full && n < p.limit-m.used && p.onlyTitle(m) {
+		p.back(m)
+		return false
+	}
 	return ok
+}
+
+// onlyTitle reports whether what was written since m is one value of which
+// nothing is shown for want of room.
+func (p *Page) onlyTitle(m mark) bool {
+	cuts := p.omitted.Fields[m.omitted:]
+	return len(cuts) == 1 && cuts[0].ShownCount == 0 && bytes.Count(p.out[m.out:], []byte("\n")) == 1 &&
+		!bytes.HasSuffix(p.out, []byte(tooDeep+")\n"))
 }
 
 // nested runs write with deeper lines.
@@ -166,36 +180,44 @@ func (p *Page) write(b block, body func() (shown int)) bool {
 	if b.title == "" {
 		reserve += len(b.noun) + 3 + runes(p.indent)
 	}
-	if p.room() < reserve || b.title != "" && !p.line(b.title+":") {
+	if b.title != "" && !p.line(b.title+":") || p.room() < reserve {
+		p.back(m)
 		return false
 	}
 	head := len(p.out)
 	p.used += reserve
-	shown := 0
-	if p.room() >= 0 {
-		shown = body()
-	}
+	shown := body()
 	p.used -= reserve
 	if shown >= b.total {
 		return true
 	}
-	if b.title == "" && shown == 0 && b.extra == "" || p.room() < 0 {
+	if shown == 0 {
 		p.back(m)
-		return false
+		return b.writeClosed(p)
 	}
 	p.omit(b.total, shown)
-	switch {
-	case b.title != "" && shown == 0:
-		p.back(m)
-		p.omit(b.total, 0)
-		return p.line(b.title + " " + b.note(0))
-	case b.title != "":
+	if b.title != "" {
 		p.insert(head-len(":\n"), " "+b.note(shown))
-	case len(p.out) == head:
-		p.line(b.noun + " " + b.note(shown))
-	default:
+	} else {
 		p.insert(head+len(lead), b.noun+" "+b.note(shown)+":\n\n"+p.indent)
 	}
+	return true
+}
+
+// writeClosed writes a block of which nothing is shown. A list item that could
+// have been shown, had there been room, is not worth its line.
+func (b block) writeClosed(p *Page) bool {
+	title := b.title
+	if title == "" {
+		title = b.noun
+		if b.extra == "" {
+			return false
+		}
+	}
+	if !p.line(title + " " + b.note(0)) {
+		return false
+	}
+	p.omit(b.total, 0)
 	return true
 }
 

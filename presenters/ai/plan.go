@@ -1,6 +1,10 @@
 package ai
 
-import "vcphost/internal/rawjson"
+import (
+	"unicode/utf8"
+
+	"vcphost/internal/rawjson"
+)
 
 // plan shares room out between the members of an object or the elements of an
 // array. As long as all fit, each gets what it needs. Otherwise the small ones
@@ -43,13 +47,17 @@ func newPlan(c *contents, bytes, room, least int) *plan {
 // need is a guess, rather too high than too low, of how many code points a value
 // takes without its name.
 func need(value []byte) int {
+	n := len(value)
+	if n < 4096 { // the length in bytes will do for longer ones
+		n = utf8.RuneCount(value)
+	}
 	switch rawjson.KindOf(value) {
 	case rawjson.Null:
 		return 0
 	case rawjson.Array, rawjson.Object:
-		return 2*len(value) + 80
+		return 2*n + 80
 	}
-	return len(value) + 24
+	return n + 24
 }
 
 // level is the largest share for which all shares fit into room.

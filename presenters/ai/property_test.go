@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -61,8 +62,34 @@ func checkHonest(t *testing.T, result *abi.Result, budget ai.Budget, p *ai.Proje
 			t.Errorf("budget %d: omitted %+v; want an original count of %d, and less shown", limit, f, want)
 		}
 	}
+	checkShownOnly(t, result, p)
 	if cut := len(p.Omitted.Fields)+len(p.Omitted.Resources) > 0; cut && !strings.Contains(p.Text, "showing") && !strings.Contains(p.Text, "Shortened.") {
 		t.Errorf("budget %d: the text was cut and does not say so: %q", limit, p.Text)
+	}
+}
+
+// checkShownOnly: nothing is listed twice, and no cut is listed that lies in an
+// element which is not shown itself.
+func checkShownOnly(t *testing.T, result *abi.Result, p *ai.Projection) {
+	t.Helper()
+	shown := map[string]int{}
+	for _, f := range p.Omitted.Fields {
+		if _, twice := shown[f.Pointer]; twice {
+			t.Errorf("%s is listed twice", f.Pointer)
+		}
+		shown[f.Pointer] = f.ShownCount
+	}
+	for pointer := range shown {
+		for outer := pointer; outer != ""; {
+			cut := strings.LastIndexByte(outer, '/')
+			token := outer[cut+1:]
+			outer = outer[:cut]
+			count, listed := shown[outer]
+			value, _ := rawjson.At(result.Data, strings.TrimPrefix(outer, "/data"))
+			if index, err := strconv.Atoi(token); listed && err == nil && rawjson.KindOf(value) == rawjson.Array && index >= count {
+				t.Errorf("%s is listed, but of %s only %d are shown", pointer, outer, count)
+			}
+		}
 	}
 }
 

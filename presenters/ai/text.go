@@ -86,7 +86,7 @@ func (p *Page) fenced(language, s string) (shown int) {
 			break
 		}
 		return true
-	})
+	}, false)
 	if shown == 0 || !p.line(fence) {
 		p.back(m)
 		return 0

@@ -60,7 +60,7 @@ func (p *Page) object(l label, raw []byte) bool {
 	case c.total == 0:
 		return p.line(l.inline + "(empty object)")
 	case p.depth >= p.subject.budget.MaxDepth:
-		return p.tooDeep(b)
+		return p.closed(b)
 	case c.null:
 		return p.line(l.inline + "(every member is null)")
 	}
@@ -72,9 +72,11 @@ func (p *Page) object(l label, raw []byte) bool {
 	})
 }
 
-// tooDeep writes a container that the depth of the budget keeps closed.
-func (p *Page) tooDeep(b block) bool {
-	b.extra = ", nested too deeply"
+const tooDeep = ", nested too deeply"
+
+// closed writes a container that the depth of the budget keeps closed.
+func (p *Page) closed(b block) bool {
+	b.extra = tooDeep
 	return p.write(b, func() int { return 0 })
 }
 
@@ -86,7 +88,7 @@ func (p *Page) members(raw []byte) (shown int) {
 		allowed := plan.next(p.room())
 		if rawjson.KindOf(value) != rawjson.Null {
 			show := func() bool { return p.at(key, func() bool { return p.member(key, value) }) }
-			if !p.within(allowed, show) && !(allowed < p.room() && show()) {
+			if !p.within(allowed, show, true) && !p.within(3*allowed+memberShare, show, false) {
 				return shown
 			}
 		}
