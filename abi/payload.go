@@ -43,7 +43,7 @@ func (p Payload) MarshalJSON() ([]byte, error) {
 }
 
 // Extensions are members under namespaced keys, such as "vendor.example"
-// (§5.10). Keys that begin with "vcp." are written by the host alone.
+// (§5.10). The keys of [HostExtensionKeys] are written by the host alone.
 type Extensions map[string]json.RawMessage
 
 // Presentation hints at how a general user interface may show the result

@@ -49,6 +49,7 @@ type run struct {
 	timeout   time.Duration     // after resolve; 0 before
 	session   *resources.Session
 	inputs    []abi.Resource // after checkIn
+	invoked   bool           // the plugin's transport was reached
 	reply     *abi.Reply     // after invoke
 
 	// The outcome, as adopt and fail leave it for build.

@@ -135,7 +135,7 @@ func (r *run) extensions() abi.Extensions {
 	if r.reply != nil {
 		maps.Copy(joined, r.reply.Extensions)
 	}
-	if r.plugin != nil && r.plugin.Manifest != nil {
+	if r.invoked {
 		if trust := r.host.transports.trust(r.plugin); trust != "" {
 			raw, _ := json.Marshal(trust) // a string cannot fail
 			joined[abi.ExtensionTrust] = raw

@@ -105,11 +105,20 @@ func (r *run) checkIn(ctx context.Context) error {
 	}
 	limits := r.plugin.Manifest.Sandbox
 	r.session = r.host.resources.Begin(r.call.Context.Owner, r.plugin.Name, resources.Limits{
-		MaxResources: int(limits.MaxResources), MaxResourceBytes: limits.MaxResourceBytes,
+		MaxResources: int(noneIfZero(limits.MaxResources)), MaxResourceBytes: noneIfZero(limits.MaxResourceBytes),
 	})
 	inputs, err := r.session.Allow(ctx, abi.Viewer{Owner: r.call.Context.Owner}, referenced(r.arguments))
 	r.inputs = inputs
 	return err
+}
+
+// noneIfZero tells a manifest's limit of zero, which allows nothing, from the
+// zero that means a default in code.
+func noneIfZero(limit int64) int64 {
+	if limit == 0 {
+		return -1
+	}
+	return limit
 }
 
 // invoke hands the call to the plugin's transport. The deadline begins here:
@@ -122,6 +131,7 @@ func (r *run) invoke(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
+	r.invoked = true
 	deadline := time.Now().Add(r.timeout)
 	ctx, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()

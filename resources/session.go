@@ -9,7 +9,8 @@ import (
 	"vcphost/internal/ids"
 )
 
-// Limits bound what one call may write. Zero values mean the defaults.
+// Limits bound what one call may write. Zero values mean the defaults, values
+// below zero that nothing is allowed.
 type Limits struct {
 	MaxResources     int   // resources begun; default [DefaultMaxResources]
 	MaxResourceBytes int64 // bytes of all of them together; default [DefaultMaxResourceBytes]
@@ -22,12 +23,13 @@ const (
 )
 
 func (l Limits) orDefaults() Limits {
-	if l.MaxResources <= 0 {
+	if l.MaxResources == 0 {
 		l.MaxResources = DefaultMaxResources
 	}
-	if l.MaxResourceBytes <= 0 {
+	if l.MaxResourceBytes == 0 {
 		l.MaxResourceBytes = DefaultMaxResourceBytes
 	}
+	l.MaxResources, l.MaxResourceBytes = max(l.MaxResources, 0), max(l.MaxResourceBytes, 0)
 	return l
 }
 

@@ -86,6 +86,15 @@ func TestLimits(t *testing.T) {
 			t.Errorf("got %+v", got)
 		}
 	})
+	t.Run("none", func(t *testing.T) {
+		c := newStore(t, kv.NewMemory(), nil).Begin(alice(), "p", Limits{MaxResources: -1, MaxResourceBytes: -1})
+		_, err := c.Create(ctx, abi.ResourceDraft{ID: "a"})
+		want := `{"limit":"maxResources","allowed":0,"needed":1,"setting":"sandbox.maxResources"}`
+		var hit *abi.Error
+		if !errors.As(err, &hit) || string(hit.Details) != want {
+			t.Errorf("got %v, want details %s", err, want)
+		}
+	})
 }
 
 func TestDraftsThatAreRefused(t *testing.T) {

@@ -24,7 +24,7 @@ type Limits struct {
 	MemoryMiB      int   // linear memory; default 64
 	MaxInputBytes  int64 // the invocation; default 8 MiB
 	MaxOutputBytes int64 // the payload; default 8 MiB
-	MaxLogBytes    int   // all lines of one call; default 64 KiB
+	MaxLogBytes    int   // all lines of one call; default 64 KiB, below zero none
 }
 
 func (l Limits) withDefaults() Limits {

@@ -193,17 +193,20 @@ func (a *application) openModule(ctx context.Context, plugin *registry.Plugin) (
 			MemoryMiB:      int(manifest.Sandbox.MemoryMiB),
 			MaxInputBytes:  manifest.Sandbox.MaxInputBytes,
 			MaxOutputBytes: manifest.Sandbox.MaxOutputBytes,
-			MaxLogBytes:    int(manifest.Sandbox.MaxLogBytes),
+			MaxLogBytes:    logBytes(manifest.Sandbox.MaxLogBytes),
 		},
 	}
+	var keys []string
 	for _, permission := range manifest.Sandbox.Permissions {
 		switch permission.Kind {
 		case registry.PermissionKV:
-			module.KVBytes = permission.Bytes
+			module.KVBytes += permission.Bytes
 		case registry.PermissionConfig:
-			module.Config, err = a.configValues(manifest, permission.Keys)
+			keys = append(keys, permission.Keys...)
 		}
-		if err != nil {
+	}
+	if len(keys) > 0 {
+		if module.Config, err = a.configValues(manifest, keys); err != nil {
 			return nil, err
 		}
 	}
@@ -233,6 +236,15 @@ func readModule(folder fs.FS, name string) ([]byte, error) {
 func refusedModule(what string, cause error) error {
 	return abi.NewError(abi.CodeToolDisabled, "the module %s", what).
 		WithDetails(map[string]string{"reason": "refused"}).WithCause(cause)
+}
+
+// logBytes tells a manifest's limit of zero, which allows no log, from the zero
+// that means a default in code.
+func logBytes(limit int64) int {
+	if limit == 0 {
+		return -1
+	}
+	return int(limit)
 }
 
 // configValues are the values that a plugin may read: of the keys that it asks
