@@ -35,7 +35,7 @@ func badCommandLines() []badInput {
 		line("inspect of an unknown plugin", `there is no plugin "Nobody"`, "plugin", "inspect", "Nobody"),
 		line("inspect of nothing", "accepts 1 arg", "plugin", "inspect"),
 		line("unknown resource", "resource res_0", "resource", "get", "res_0"),
-		line("unknown result", "result tr_0", "result", "get", "tr_0"),
+		line("unknown result", "no such result", "result", "get", "tr_0"),
 		line("unknown view of a result", `--view "legacy"`, "result", "get", "tr_0", "--view", "legacy"),
 		line("plugins that are not there", "--plugins /does/not/exist", "call", "Bad", "--plugins", "/does/not/exist"),
 		line("trust that is not there", "--trust /does/not/exist", "call", "Bad", "--trust", "/does/not/exist"),

@@ -12,26 +12,28 @@ import (
 // of appearance, so that the transcript still shows which ids are the same.
 type mask struct {
 	fixed   *strings.Replacer
+	work    string            // what $WORK stands for
 	numbers map[string]string // value → mask
 	values  map[string]string // mask → value
 	count   map[string]int    // by prefix
 }
 
 var (
-	maskedID     = regexp.MustCompile(`\b(tr_|ti_|req_|tcr_|res_|task_|sch_)([0-9A-Z]{26})\b`)
-	maskedHash   = regexp.MustCompile(`\b[0-9a-f]{64}\b`)
-	revealed     = regexp.MustCompile(`\b[a-z]+_#\d+`)
-	maskedTime   = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`)
-	maskedMillis = regexp.MustCompile(`"durationMs": \d+`)
+	maskedID       = regexp.MustCompile(`\b(tr_|ti_|req_|tcr_|res_|task_|sch_)([0-9A-Z]{26})\b`)
+	maskedHash     = regexp.MustCompile(`\b[0-9a-f]{64}\b`)
+	revealed       = regexp.MustCompile(`\b[a-z]+_#\d+`)
+	maskedTime     = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`)
+	maskedMillis   = regexp.MustCompile(`"durationMs": \d+`)
+	maskedDeadline = regexp.MustCompile(`("?deadlineMs"?: ?)\d+`)
 	// The size of a picture depends on the compressor of the toolchain.
 	maskedPicture = regexp.MustCompile(`("mimeType": "image/png",\s+"fileName": "[^"]*",\s+"sizeBytes": )\d+`)
 	maskedBytes   = regexp.MustCompile(`(image/png, (?:\d+ × \d+ px, )?)\d+ bytes`)
 	maskedVersion = regexp.MustCompile(`(?m)^vcphost \S.*$`)
 )
 
-func newMask(dirs ...string) *mask {
+func newMask(work, alias string) *mask {
 	pairs := []string{}
-	for _, dir := range dirs {
+	for _, dir := range []string{work, alias} {
 		pairs = append(pairs, dir, "$WORK")
 	}
 	if current, err := user.Current(); err == nil {
@@ -39,7 +41,7 @@ func newMask(dirs ...string) *mask {
 	}
 	pairs = append(pairs, runtime.Version(), "<go>", runtime.GOOS+"/"+runtime.GOARCH, "<platform>")
 	return &mask{
-		fixed:   strings.NewReplacer(pairs...),
+		fixed: strings.NewReplacer(pairs...), work: work,
 		numbers: map[string]string{}, values: map[string]string{}, count: map[string]int{},
 	}
 }
@@ -51,6 +53,7 @@ func (m *mask) apply(text string) string {
 	text = maskedHash.ReplaceAllStringFunc(text, func(hash string) string { return m.number("sha256_", hash) })
 	text = maskedTime.ReplaceAllString(text, "<time>")
 	text = maskedMillis.ReplaceAllString(text, `"durationMs": <ms>`)
+	text = maskedDeadline.ReplaceAllString(text, "${1}<time>")
 	text = maskedPicture.ReplaceAllString(text, "${1}<bytes>")
 	text = maskedBytes.ReplaceAllString(text, "${1}<n> bytes")
 	text = maskedVersion.ReplaceAllString(text, "vcphost <version>")
@@ -67,9 +70,9 @@ func (m *mask) number(prefix, value string) string {
 	return masked
 }
 
-// reveal puts the real ids back into a line of a script.
+// reveal puts the real ids, and the directory, back into a word of a script.
 func (m *mask) reveal(text string) string {
-	return revealed.ReplaceAllStringFunc(text, func(masked string) string {
+	return revealed.ReplaceAllStringFunc(strings.ReplaceAll(text, "$WORK", m.work), func(masked string) string {
 		if value, ok := m.values[masked]; ok {
 			return value
 		}

@@ -142,7 +142,11 @@ func (p *Program) listPlugins(entries []pluginEntry, asJSON bool) error {
 		return fmt.Errorf("print the list: %w", err)
 	}
 	if len(entries) == 0 {
-		fmt.Fprintln(p.Stderr, "no plugins: this build has no bundled ones (go run ./examples/build adds them), and no directory of plugins was given")
+		given := "no directory of plugins was given"
+		if dirs := p.pluginDirs(); len(dirs) > 0 {
+			given = "there is none in " + strings.Join(dirs, ", ")
+		}
+		fmt.Fprintf(p.Stderr, "no plugins: this build has no bundled ones (go run ./examples/build adds them), and %s\n", given)
 	}
 	return nil
 }

@@ -45,7 +45,7 @@ type settings struct {
 // prints at most one line for an error that is no result.
 func (p *Program) Run(ctx context.Context) int {
 	root := p.command()
-	root.SetArgs(p.Args)
+	root.SetArgs(append([]string{}, p.Args...)) // nil would mean those of the process
 	if err := root.ExecuteContext(ctx); err != nil {
 		fmt.Fprintf(p.Stderr, "vcphost: %s\n", oneLine(err))
 		return exitNoResult
@@ -80,7 +80,7 @@ func (p *Program) command() *cobra.Command {
 // its help, and exits with 0, for one that does not exist.
 func group(use, short string) *cobra.Command {
 	return &cobra.Command{
-		Use: use, Short: short,
+		Use: use, Short: short, DisableFlagsInUseLine: true,
 		RunE: func(command *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return usage("unknown command %q for %q", args[0], command.CommandPath())

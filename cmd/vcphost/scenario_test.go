@@ -2,28 +2,35 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
 	"golang.org/x/tools/txtar"
+
+	"vcphost/abi"
 )
 
 var update = flag.Bool("update", false, "rewrite the transcripts under testdata")
 
 // Each testdata/*.txtar is one scenario: what it shows, the files that it needs,
-// a script of command lines, and the transcript that they leave. The program
+// a script of command lines, and the transcript that they leave; NAME_linux.txtar
+// is for that system only. The program
 // runs whole, in this process, in a directory of its own.
 //
 // Lines of a script, arguments quoted as in a shell:
 //
-//	[NAME=value …] vcphost ARGS [< FILE] [> FILE]
+//	[brief] [NAME=value …] vcphost ARGS [< FILE] [> FILE]
+//	                    brief keeps status, data, warnings and error of a result
 //	bundled             from here on the example plugins come with the program
 //	plugin NAME DIR     copies an example plugin into a directory of plugins
+//	guest NAME FILE     writes the module of a guest that the tests assemble
 //	cmp A B             fails unless two files are equal
 //	ls DIR              lists a directory
 //
@@ -40,7 +47,11 @@ func TestScenarios(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) { runScenario(t, absolute) })
+		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
+		if _, system, ok := strings.Cut(name, "_"); ok && system != runtime.GOOS {
+			continue
+		}
+		t.Run(name, func(t *testing.T) { runScenario(t, absolute) })
 	}
 }
 
@@ -134,6 +145,12 @@ func (s *scenario) line(line string) {
 		s.bundled = s.examples()
 	case words[0] == "plugin" && len(words) == 3:
 		s.plugin(words[1], words[2])
+	case words[0] == "guest" && len(words) == 3:
+		module, err := guestNamed(words[1])
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.write(words[2], module)
 	case words[0] == "cmp" && len(words) == 3:
 		if !bytes.Equal(s.read(words[1]), s.read(words[2])) {
 			s.t.Errorf("%s: the files differ", line)
@@ -177,12 +194,16 @@ func (s *scenario) read(name string) []byte {
 func (s *scenario) program(line string, words []string) {
 	s.t.Helper()
 	i := invocation{env: map[string]string{"VCPHOST_DATA": "data"}, bundled: s.bundled}
+	brief := words[0] == "brief"
+	if brief {
+		words = words[1:]
+	}
 	for ; len(words) > 0 && words[0] != "vcphost"; words = words[1:] {
 		name, value, ok := strings.Cut(words[0], "=")
 		if !ok {
 			s.t.Fatalf("%s: %q is no command", line, words[0])
 		}
-		i.env[name] = value
+		i.env[name] = s.mask.reveal(value)
 	}
 	var target string
 	for words = words[1:]; len(words) > 0; words = words[1:] {
@@ -198,9 +219,36 @@ func (s *scenario) program(line string, words []string) {
 	got := i.run(s.t)
 	if target != "" {
 		s.write(target, []byte(got.stdout))
+		if _, ok := got.result(); ok {
+			s.mask.apply(got.stdout) // so that its ids have numbers
+		}
 		got.stdout = ""
 	}
-	s.note(line, got)
+	if result, ok := got.result(); ok && brief {
+		got.stdout = briefly(s.t, result)
+	}
+	s.note(strings.TrimPrefix(line, "brief "), got)
+}
+
+// briefly is what a scenario looks at where the rest of a result is the same as
+// ever.
+func briefly(t *testing.T, result *abi.Result) string {
+	t.Helper()
+	text := fmt.Sprintf("%s %s.%s\n", result.Status, result.Tool.Name, result.Tool.Command)
+	if string(result.Data) != "null" {
+		var data bytes.Buffer
+		if err := json.Compact(&data, result.Data); err != nil {
+			t.Fatal(err)
+		}
+		text += "data " + data.String() + "\n"
+	}
+	for _, warning := range result.Warnings {
+		text += fmt.Sprintf("warning %s %s %s\n", warning.Code, warning.Target, warning.Message)
+	}
+	if e := result.Error; e != nil {
+		text += fmt.Sprintf("%s %s: %s\n", e.Code, e.Target, e.Message)
+	}
+	return text
 }
 
 // note adds an outcome to the transcript. Of progress only the last line stays:

@@ -45,7 +45,7 @@ func (p *Program) resultCommand() *cobra.Command {
 			return p.withStore(func(s *store) error {
 				result, err := s.results.Get(command.Context(), localViewer(), args[0])
 				if err != nil {
-					return fmt.Errorf("result %s: %w", args[0], err)
+					return err
 				}
 				return p.printResult(result, view, maxCharacters)
 			})
