@@ -117,7 +117,7 @@ func TestWorkIsBounded(t *testing.T) {
 			if len(problems) != 1 || problems[0].Keyword != "budget" {
 				t.Errorf("got %v, want that the budget is used up", problems)
 			}
-			if took := time.Since(start); took > 20*time.Second {
+			if took := time.Since(start); took > 2*time.Minute {
 				t.Errorf("it took %v", took)
 			}
 			if again := s.Problems([]byte(`"x"`)); len(again) == 1 && again[0].Keyword == "schema" {

@@ -31,11 +31,12 @@ func (b *badgerDB) collectGarbage() {
 			return
 		case <-ticker.C:
 		}
-		if b.deletes.Load() >= gcDeletes {
-			if err := b.compact(); err != nil {
-				badgerLogger{b.logger}.Warningf("compact %s: %v", b.dir, err)
-				continue
-			}
+		if b.deletes.Load() < gcDeletes {
+			continue
+		}
+		if err := b.compact(); err != nil {
+			badgerLogger{b.logger}.Warningf("compact %s: %v", b.dir, err)
+			continue
 		}
 		b.rewriteLogs(gcInterval, b.stopGC)
 	}
