@@ -97,6 +97,9 @@ func refused(err error) *abi.Error {
 // the host does not link.
 func (s *Sandbox) checkImports(binary []byte) error {
 	imports, err := wasmbin.Imports(binary)
+	if err == nil {
+		err = wasmbin.Check(binary)
+	}
 	switch {
 	case errors.Is(err, wasmbin.ErrComponent):
 		return fmt.Errorf("is %w; build it for a core target such as wasip1", err)

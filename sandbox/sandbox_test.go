@@ -67,6 +67,7 @@ func TestOpenRefusesByName(t *testing.T) {
 		{"a version from the future", []byte("\x00asm\x02\x00\x00\x00"), "version 2"},
 		{"cut in the header", good[:6], "not a WebAssembly binary"},
 		{"cut in the code", good[:len(good)-40], "malformed"},
+		{"a claim of four billion parameters", []byte("\x00asm\x01\x00\x00\x00\x01\x07\x01\x60\xff\xff\xff\xff\x0f"), "over a limit: 4294967295 parameters"},
 		{"an unknown module", imports("env", "abort", sig(4, 0)), `"abort" of "env"`},
 		{"an unknown vcp function", imports("vcp", "resource_destroy", sig(1, 1)), `"resource_destroy" of "vcp"`},
 		{"an unknown WASI function", imports("wasi_snapshot_preview1", "sock_bind", sig(1, 1)), `"sock_bind"`},

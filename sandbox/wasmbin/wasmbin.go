@@ -1,7 +1,7 @@
 // Package wasmbin reads WebAssembly binaries before anything is compiled, so
-// that a module can be refused by name: what is no core module, and what it
-// imports beside functions and memories, which the engine's own listing leaves
-// out.
+// that a module can be refused by name: what is no core module, what claims more
+// than it holds, and what it imports beside functions and memories, which the
+// engine's own listing leaves out.
 //
 // It promises to be safe on any input: it allocates nothing from a length that
 // the input gives, and its work is linear in the length of the input.
@@ -23,6 +23,8 @@ var (
 	ErrComponent = errors.New("a WebAssembly component, not a core module")
 	// ErrMalformed: the binary breaks off or contradicts itself.
 	ErrMalformed = errors.New("malformed WebAssembly binary")
+	// ErrLimit: the binary holds more of something than a module may.
+	ErrLimit = errors.New("a WebAssembly binary over a limit")
 )
 
 // Kind is the sort of an imported thing.
@@ -52,13 +54,10 @@ type Import struct {
 	Kind         Kind
 }
 
-const (
-	headerBytes   = 8
-	sectionImport = 2
-)
+const headerBytes = 8
 
 // Imports lists the imports of a core module in the order of the binary. It
-// fails with [ErrNotWASM], [ErrComponent] or [ErrMalformed].
+// fails as [Check] does, but looks at no other section.
 func Imports(bin []byte) ([]Import, error) {
 	if err := checkHeader(bin); err != nil {
 		return nil, err
@@ -66,15 +65,13 @@ func Imports(bin []byte) ([]Import, error) {
 	r := &reader{data: bin, pos: headerBytes}
 	for r.pos < len(r.data) {
 		id := r.byte()
-		size := r.u32()
-		if r.bad || int64(size) > int64(len(r.data)-r.pos) {
+		section := r.sub()
+		if r.bad {
 			return nil, fmt.Errorf("%w: section %d ends beyond the file", ErrMalformed, id)
 		}
 		if id == sectionImport {
-			section := &reader{data: r.data[:r.pos+int(size)], pos: r.pos}
 			return section.imports()
 		}
-		r.pos += int(size)
 	}
 	return nil, nil
 }
@@ -99,6 +96,9 @@ type reader struct {
 	data []byte
 	pos  int
 	bad  bool
+
+	over string // which limit was exceeded; bad is set with it
+	left int    // elements of tables that may still come
 }
 
 func (r *reader) imports() ([]Import, error) {
@@ -109,7 +109,10 @@ func (r *reader) imports() ([]Import, error) {
 		r.skipType(entry.Kind)
 		list = append(list, entry)
 	}
-	if r.bad {
+	switch {
+	case r.over != "":
+		return nil, fmt.Errorf("%w: %s", ErrLimit, r.over)
+	case r.bad:
 		return nil, fmt.Errorf("%w: the import section breaks off", ErrMalformed)
 	}
 	return list, nil
@@ -173,13 +176,12 @@ func (r *reader) leb(maxBytes int, limit uint64) uint64 {
 }
 
 func (r *reader) name() string {
-	size := r.u32()
-	if r.bad || int64(size) > int64(len(r.data)-r.pos) {
-		r.bad = true
+	size := r.count("bytes in a name", maxNameBytes)
+	if r.bad {
 		return ""
 	}
-	raw := r.data[r.pos : r.pos+int(size)]
-	r.pos += int(size)
+	raw := r.data[r.pos : r.pos+size]
+	r.pos += size
 	if !utf8.Valid(raw) {
 		r.bad = true
 	}

@@ -93,7 +93,7 @@ func TestImportsRefuses(t *testing.T) {
 		{"a length without end", header + "\x01\x80\x80\x80\x80\x80\x80", wasmbin.ErrMalformed},
 		{"an empty import section", header + "\x02\x00", wasmbin.ErrMalformed},
 		{"4 billion imports in 5 bytes", header + section(2, 0xff, 0xff, 0xff, 0xff, 0x0f), wasmbin.ErrMalformed},
-		{"a name of 4 GiB", header + section(2, 1, 0xff, 0xff, 0xff, 0xff, 0x0f, 'a'), wasmbin.ErrMalformed},
+		{"a name of 4 GiB", header + section(2, 1, 0xff, 0xff, 0xff, 0xff, 0x0f, 'a'), wasmbin.ErrLimit},
 		{"a name that runs into the next section", header + section(2, 1, 4, 'a') + section(1, 0, 0, 0, 0), wasmbin.ErrMalformed},
 		{"a name that is not UTF-8", header + imports(entry("\xff", "f", 0, 0)), wasmbin.ErrMalformed},
 		{"an unknown kind", header + imports(entry("a", "f", 9, 0)), wasmbin.ErrMalformed},
@@ -169,6 +169,9 @@ func agree(t *testing.T, compiled wazero.CompiledModule, binary []byte) {
 func TestImportsAgreesWithTheEngine(t *testing.T) {
 	r := engine(t)
 	for _, binary := range modules() {
+		if err := wasmbin.Check(binary); err != nil {
+			t.Errorf("Check refuses %x: %v", binary, err)
+		}
 		compiled, err := r.CompileModule(context.Background(), binary)
 		if err != nil {
 			t.Fatalf("the engine refuses %x: %v", binary, err)
@@ -192,28 +195,45 @@ func modules() [][]byte {
 	}
 }
 
-// FuzzImports: nothing panics, and what the engine takes is read as the engine
-// reads it.
-func FuzzImports(f *testing.F) {
+// FuzzCheck: nothing panics, and what passes costs the engine little memory, and
+// is read as the engine reads it.
+func FuzzCheck(f *testing.F) {
 	for _, binary := range modules() {
 		f.Add(binary)
 	}
 	f.Add([]byte(header + imports(entry("a", "m", 2, 3, 1, 2))))
 	f.Add([]byte("\x00asm\x0d\x00\x01\x00"))
+	for _, test := range claims() {
+		f.Add([]byte(header + test.sections))
+	}
 	r := engine(f)
 	f.Fuzz(func(t *testing.T, binary []byte) {
 		list, err := wasmbin.Imports(binary)
 		if len(list) > len(binary) || err != nil && list != nil {
 			t.Errorf("got %d imports and %v from %d bytes", len(list), err, len(binary))
 		}
-		if len(binary) > 4<<10 || err == nil && len(list) == 0 && len(binary) < len(header) {
+		if wasmbin.Check(binary) != nil || len(binary) > 4<<10 {
 			return
 		}
-		if compiled, err := r.CompileModule(context.Background(), binary); err == nil {
-			agree(t, compiled, binary)
-			if err := compiled.Close(context.Background()); err != nil {
-				t.Error(err)
-			}
+		if grown := compile(t, r, binary); grown > 16<<20 {
+			t.Errorf("the engine allocates %d bytes for a module of %d: %x", grown, len(binary), binary)
 		}
 	})
+}
+
+// compile lets the engine take the module or refuse it, and tells how many
+// bytes it allocated.
+func compile(t *testing.T, r wazero.Runtime, binary []byte) uint64 {
+	t.Helper()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	compiled, err := r.CompileModule(context.Background(), binary)
+	runtime.ReadMemStats(&after)
+	if err == nil {
+		agree(t, compiled, binary)
+		if err := compiled.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}
+	return after.TotalAlloc - before.TotalAlloc
 }
