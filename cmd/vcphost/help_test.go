@@ -57,3 +57,23 @@ func parse(t *testing.T, program *Program, path, line string) {
 		t.Errorf("%s: the example %q calls %s, %v", path, line, command.CommandPath(), err)
 	}
 }
+
+// What a plugin logs goes to stderr under its name: warnings always, the rest
+// with -v.
+func TestPluginsLogToStderr(t *testing.T) {
+	const quiet, loud = "said in passing", "said in alarm"
+	b := badInput{module: runs(`{"status":"success","data":null}`, map[uint32]string{draftAddress: quiet, lineAddress: loud},
+		vcp("log", 0, draftAddress, int32(len(quiet))), vcp("log", 2, lineAddress, int32(len(loud))))}.set(t)
+	for _, test := range []struct {
+		args  []string
+		quiet bool
+	}{{b.args, false}, {append([]string{"-v"}, b.args...), true}} {
+		got := invocation{args: test.args}.run(t)
+		if !strings.Contains(got.stderr, loud) || !strings.Contains(got.stderr, "plugin=Bad") || strings.Contains(got.stderr, quiet) != test.quiet {
+			t.Errorf("%v: stderr is\n%s", test.args, got.stderr)
+		}
+		if strings.Contains(got.stdout, "said") {
+			t.Errorf("%v: a log is on stdout:\n%s", test.args, got.stdout)
+		}
+	}
+}
