@@ -58,6 +58,7 @@ var floors = map[string]int{
 	"abi": 0, "internal": 0,
 	"sandbox": 1, "legacy-stdio": 1, "resources": 1, "presenters": 1,
 	"host":   2,
+	"chat":   3,
 	"server": 4,
 	"cmd":    5,
 }
@@ -74,6 +75,8 @@ var owners = map[string][]string{
 	"golang.org/x/image":                 {"vcphost/resources"},
 	"golang.org/x/sys":                   {"vcphost/internal/kv"},
 	"github.com/spf13/cobra":             {"vcphost/cmd/vcphost"},
+	"github.com/gofiber/fiber":           {"vcphost/server"},
+	"github.com/valyala/fasthttp":        {"vcphost/server"},
 }
 
 func folder(path string) string {
