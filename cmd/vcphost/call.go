@@ -35,7 +35,7 @@ func (p *Program) callCommand() *cobra.Command {
 model would see as Markdown. Logs and progress go to standard error.
 
 Exit status: 0 for success, partial and accepted, 1 for any other result,
-2 where there is none.`,
+2 where there is none, or where its resources could not be written to --out.`,
 		Example: `  vcphost call CsvChart.Plot --input data=@prices.csv column=close --out out
   vcphost call ScheduleManager.AddSchedule time=2026-07-12T10:00:00+08:00 content="Project meeting"
   vcphost call ScheduleManager --json '{"command":"ListSchedules"}' --view ai

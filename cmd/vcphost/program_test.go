@@ -39,9 +39,9 @@ func TestMain(m *testing.M) {
 	}
 	fixtures = shared{
 		dir: dir, cache: filepath.Join(dir, "cache"), compiler: sync.OnceValues(validate.NewCompiler),
-		examples: sync.OnceValues(func() (fs.FS, error) { return buildExamples(filepath.Join(dir, "examples")) }),
-		binary:   sync.OnceValues(func() (string, error) { return buildBinary(filepath.Join(dir, "clone")) }),
+		binary: sync.OnceValues(func() (string, error) { return buildBinary(filepath.Join(dir, "clone")) }),
 	}
+	fixtures.examples = sync.OnceValues(func() (fs.FS, error) { return buildExamples(filepath.Join(dir, "examples")) })
 	status := 2
 	if err = os.Mkdir(fixtures.cache, 0o700); err == nil {
 		status = m.Run()
@@ -57,11 +57,30 @@ func TestMain(m *testing.M) {
 // repository is the root of the checkout, as seen from this package's folder.
 const repository = "../.."
 
+// buildExamples builds the example plugins and compiles them into the shared
+// cache. The real program does that: under the race detector, this process
+// would need ten times as long.
 func buildExamples(dir string) (fs.FS, error) {
 	command := exec.Command("go", "run", "./examples/build", "-o", dir)
 	command.Dir = repository
 	command.Stderr = os.Stderr
-	return os.DirFS(dir), command.Run()
+	if err := command.Run(); err != nil {
+		return nil, err
+	}
+	binary, err := fixtures.binary()
+	if err != nil {
+		return nil, err
+	}
+	data := dir + "-data"
+	if err := os.Mkdir(data, 0o700); err != nil {
+		return nil, err
+	}
+	if err := os.Symlink(fixtures.cache, filepath.Join(data, "cache")); err != nil {
+		return os.DirFS(dir), nil // then each data directory has its own
+	}
+	list := exec.Command(binary, "plugin", "list", "--plugins", dir, "--trust", dir, "--data", data)
+	list.Stderr = os.Stderr
+	return os.DirFS(dir), list.Run()
 }
 
 // exampleFS is the example plugins, built.
