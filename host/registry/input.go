@@ -32,11 +32,8 @@ type Input struct {
 // branches of allOf, anyOf and oneOf are taken together. It is meant for reading
 // name=value on a command line; the schema itself decides what is valid.
 func (p *Plugin) InputType(command, argument string) Input {
-	c := p.find(command)
-	if c == nil && command == "" && p.Manifest != nil && len(p.Manifest.Commands) == 1 {
-		c = p.Manifest.Commands[0]
-	}
-	if c == nil || rawjson.KindOf(c.InputRaw) != rawjson.Object {
+	c := p.inputOf(command)
+	if c == nil {
 		return Input{}
 	}
 	var input Input
@@ -45,6 +42,40 @@ func (p *Plugin) InputType(command, argument string) Input {
 		eachBranch(c.InputRaw, schema, maxSchemaHops, input.add)
 	}
 	return input
+}
+
+// InputNames lists the arguments that the input schema of a command names, in the
+// order of the schema, each once. An empty command means the plugin's only one;
+// the list is empty where InputType knows no argument. It is a new slice.
+func (p *Plugin) InputNames(command string) []string {
+	c := p.inputOf(command)
+	if c == nil {
+		return nil
+	}
+	var names []string
+	seen := map[string]bool{}
+	eachBranch(c.InputRaw, c.InputRaw, maxSchemaHops, func(branch []byte) {
+		properties, _ := member(branch, "properties")
+		for name := range rawjson.Members(properties) {
+			if !seen[name] {
+				seen[name] = true
+				names = append(names, name)
+			}
+		}
+	})
+	return names
+}
+
+// inputOf gives the command whose input schema counts, nil if it has none.
+func (p *Plugin) inputOf(command string) *Command {
+	c := p.find(command)
+	if c == nil && command == "" && p.Manifest != nil && len(p.Manifest.Commands) == 1 {
+		c = p.Manifest.Commands[0]
+	}
+	if c == nil || rawjson.KindOf(c.InputRaw) != rawjson.Object {
+		return nil
+	}
+	return c
 }
 
 // add notes what one schema, without its references, says.

@@ -156,6 +156,31 @@ func TestInputType(t *testing.T) {
 	}
 }
 
+func TestInputNames(t *testing.T) {
+	const schema = `{"$defs":{"more":{"properties":{"b":{},"c":true}},"loop":{"$ref":"#/$defs/loop"}},
+  "properties":{"b":{},"a":{}},"allOf":[{"$ref":"#/$defs/more"},{"$ref":"#/$defs/loop"}],
+  "anyOf":[{"properties":{"d/e":{}}},{"properties":[1]}]}`
+	p := planned(true, &Command{Identifier: "Plot", InputRaw: json.RawMessage(schema)})
+	want := []string{"b", "a", "c", "d/e"}
+	for _, command := range []string{"", "plot", "Plot"} {
+		got := p.InputNames(command)
+		if !slices.Equal(got, want) {
+			t.Errorf("InputNames(%q): got %q, want %q", command, got, want)
+		}
+		for _, name := range got {
+			if !p.InputType(command, name).Known {
+				t.Errorf("InputType(%q, %q) does not know the name", command, name)
+			}
+		}
+	}
+	if got := p.InputNames("Paint"); got != nil {
+		t.Errorf("unknown command: got %q", got)
+	}
+	if got := (&Plugin{}).InputNames(""); got != nil {
+		t.Errorf("no manifest: got %q", got)
+	}
+}
+
 func TestVersionRange(t *testing.T) {
 	tests := []struct {
 		wanted string
