@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
-	"strings"
 
 	"vcphost/abi"
 	"vcphost/host"
@@ -73,54 +72,27 @@ func (p *Program) openRegistry() (*registry.Registry, error) {
 	if p.Bundled != nil {
 		sources = append(sources, registry.Source{Name: "bundled", FS: p.Bundled, Bundled: true})
 	}
-	unused := map[string]string{}
-	for _, dir := range p.settings.trust {
-		path, err := realPath(dir)
-		if err != nil {
-			return nil, fmt.Errorf("--trust %s: %w", dir, err)
-		}
-		unused[path] = dir
-	}
-	trusted := make([]string, 0, len(unused))
-	for path := range unused {
-		trusted = append(trusted, path)
+	trusted, err := newTrust(p.settings.trust)
+	if err != nil {
+		return nil, err
 	}
 	for _, dir := range p.pluginDirs() {
 		path, err := realPath(dir)
 		if err != nil {
 			return nil, fmt.Errorf("--plugins %s: %w", dir, err)
 		}
-		isTrusted := false
-		for _, root := range trusted {
-			if within(root, path) {
-				isTrusted = true
-				delete(unused, root)
-			}
-		}
-		source, err := registry.DirSource(dir, isTrusted)
+		all, folders := trusted.of(path)
+		source, err := registry.DirSource(dir, all)
 		if err != nil {
 			return nil, fmt.Errorf("--plugins %s: %w", dir, err)
 		}
+		source.TrustedFolders = folders
 		sources = append(sources, source)
 	}
-	for _, dir := range unused {
+	if dir, found := trusted.unused(); found {
 		return nil, usage("--trust %s covers no directory of plugins", dir)
 	}
 	return registry.New(sources, nil)
-}
-
-func realPath(dir string) (string, error) {
-	path, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		return "", err
-	}
-	return filepath.Abs(path)
-}
-
-// within reports whether path is root or lies below it.
-func within(root, path string) bool {
-	relative, err := filepath.Rel(root, path)
-	return err == nil && relative != ".." && !strings.HasPrefix(relative, ".."+string(filepath.Separator))
 }
 
 // open puts the whole application together.

@@ -69,7 +69,7 @@ func (p *Program) command() *cobra.Command {
 	root.SetErr(p.Stderr)
 	flags := root.PersistentFlags()
 	flags.StringArrayVar(&p.settings.plugins, "plugins", nil, "directory of plugin folders, beside the bundled ones; repeatable (default $VCPHOST_PLUGINS, else ./plugins if it exists)")
-	flags.StringArrayVar(&p.settings.trust, "trust", nil, "grant what the plugins under this directory ask for, in this process only; repeatable")
+	flags.StringArrayVar(&p.settings.trust, "trust", nil, "grant what the plugins at or below this directory ask for, in this process only; repeatable")
 	flags.StringVar(&p.settings.data, "data", "", "directory of the store and caches (default $VCPHOST_DATA, else the platform's state directory)")
 	flags.BoolVarP(&p.settings.verbose, "verbose", "v", false, "log everything, also what plugins log for debugging")
 	root.AddCommand(p.callCommand(), p.pluginCommand(), p.resourceCommand(), p.resultCommand(), p.versionCommand())

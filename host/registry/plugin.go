@@ -102,7 +102,7 @@ func (p *Plugin) settle(source *Source, blocked bool) {
 		p.State = Refused
 	case blocked:
 		p.State = Blocked
-	case source.Bundled || source.Trusted:
+	case source.Bundled || source.trusts(p.Folder):
 		p.State = Ready
 	default:
 		p.State = ApprovalRequired

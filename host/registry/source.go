@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -19,8 +20,18 @@ type Source struct {
 	FS fs.FS
 	// Trusted: the administrator trusts every plugin in it for this process.
 	Trusted bool
+	// TrustedFolders: the same for the plugins in these folders of FS, and below
+	// them, where not everything is trusted.
+	TrustedFolders []string
 	// Bundled: the plugins came with the host; they need no approval.
 	Bundled bool
+}
+
+// trusts reports whether the administrator trusts the plugin in a folder.
+func (s *Source) trusts(folder string) bool {
+	return s.Trusted || slices.ContainsFunc(s.TrustedFolders, func(trusted string) bool {
+		return folder == trusted || strings.HasPrefix(folder, trusted+"/")
+	})
 }
 
 // DirSource makes a source of a directory on disk, confined so that neither
