@@ -33,8 +33,11 @@ ready can be called; the first time, modules are compiled.`,
 	}
 	list.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	inspect := &cobra.Command{
-		Use:               "inspect NAME",
-		Short:             "Print all that the host knows of a plugin, as JSON",
+		Use:   "inspect NAME",
+		Short: "Print all that the host knows of a plugin, as JSON",
+		Long: `Print all that the host knows of a plugin: its state and why, what is wrong
+with it, its digest and its manifest with the permissions that it asks for.
+The answer is a JSON array, because several folders may claim one name.`,
 		Example:           `  vcphost plugin inspect CsvChart`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: p.completeTool,
