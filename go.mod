@@ -5,6 +5,7 @@ go 1.26.5
 require (
 	github.com/dgraph-io/badger/v4 v4.9.6
 	github.com/gabriel-vasile/mimetype v1.4.16
+	github.com/gofiber/fiber/v2 v2.52.15
 	github.com/kaptinlin/jsonschema v0.9.8
 	github.com/oklog/ulid/v2 v2.1.2
 	github.com/spf13/cobra v1.10.2
@@ -24,7 +25,6 @@ require (
 	github.com/go-logr/logr v1.4.3 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
 	github.com/goccy/go-yaml v1.19.2 // indirect
-	github.com/gofiber/fiber/v2 v2.52.15 // indirect
 	github.com/google/flatbuffers v25.2.10+incompatible // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect

@@ -1,0 +1,164 @@
+// Package api is the host's HTTP API: its routes as one table, and their
+// handlers. A handler parses, asks the host, and presents; it decides nothing
+// that the host decides.
+//
+// # Promises
+//
+// Every route but the few public ones has a scope, and a request gets no
+// further without a key that has it (deny by default). Errors that are no tool
+// results are application/problem+json. Nothing of Fiber's pooled memory
+// outlives a handler: [Request] copies at the edge.
+package api
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"vcphost/abi"
+	"vcphost/host/record"
+	"vcphost/host/registry"
+	"vcphost/internal/ids"
+	"vcphost/resources"
+	"vcphost/server/identity"
+)
+
+// Executor runs one call and always answers with a canonical result.
+type Executor interface {
+	Execute(ctx context.Context, call *abi.Call) *abi.Result
+}
+
+// Authenticator tells who has a secret.
+type Authenticator interface {
+	Authenticate(ctx context.Context, secret string) (*identity.Identity, error)
+}
+
+// Options are what an API stands on. Host, Registry, Resources, Results and
+// Keys are required.
+type Options struct {
+	Host      Executor
+	Registry  *registry.Registry
+	Resources *resources.Store
+	Results   *record.Store
+	Keys      Authenticator
+	KeyStore  *identity.Store // for the keys' own routes; nil leaves them out
+	Admission Admission       // nil admits everything
+	Observer  Observer        // nil observes nothing
+	Logger    *slog.Logger
+	IDs       *ids.Source
+	Now       func() time.Time
+	// Lifetime ends when the server stops; requests that still run end with it.
+	Lifetime context.Context
+}
+
+// Admission bounds how much runs at a time. Admit waits for a place within the
+// bounds of the caller's key, and release gives it back; the error is a
+// *problem.Problem.
+type Admission interface {
+	Admit(ctx context.Context, who *identity.Identity) (release func(), err error)
+}
+
+// Observer is told of every request when it is over.
+type Observer interface {
+	Request(route string, status int, took time.Duration)
+}
+
+// API is the table of routes and what their handlers need. It is safe for
+// concurrent use.
+type API struct {
+	opts    Options
+	running *running
+	routes  []Route
+}
+
+// New makes the API.
+func New(opts Options) *API {
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	if opts.IDs == nil {
+		opts.IDs = ids.NewSource(opts.Now)
+	}
+	if opts.Lifetime == nil {
+		opts.Lifetime = context.Background()
+	}
+	a := &API{opts: opts, running: newRunning()}
+	a.routes = a.table()
+	return a
+}
+
+// Route is one endpoint: how it is reached, who may, and what it does.
+type Route struct {
+	Method string
+	Path   string // as OpenAPI writes it: /v1/results/{id}
+	// Scope is what a key must have; it is empty only for public routes and for
+	// those that check the tool that is called.
+	Scope       identity.Scope
+	Public      bool
+	PerTool     bool // the handler checks: tools:call for the tool, or whose call it is
+	Limited     bool // counts against the bounds of concurrency and rate
+	OperationID string
+	Summary     string
+	Doc         Doc
+	Handle      func(r *Request) error
+}
+
+// Doc is what the API's own description says of a route's bodies.
+type Doc struct {
+	Parameters []Parameter
+	// RequestTypes lists the content types that are taken, by the name of the
+	// schema of each; nil means no body.
+	RequestTypes map[string]string
+	// Responses maps a status to a content type and the name of its schema.
+	Responses map[int]Content
+}
+
+// Parameter is a query, path or header parameter of a route.
+type Parameter struct {
+	Name, In, Type, Description string
+	Required                    bool
+}
+
+// Content is a body: its type and the name of its schema, "" where the bytes
+// have none.
+type Content struct{ Type, Schema string }
+
+// Routes lists the endpoints in the order of their documentation.
+func (a *API) Routes() []Route { return a.routes }
+
+func (a *API) table() []Route {
+	var list []Route
+	for _, part := range [][]Route{
+		a.toolRoutes(), a.resultRoutes(), a.callRoutes(), a.healthRoutes(),
+	} {
+		list = append(list, part...)
+	}
+	return list
+}
+
+// Register adds every route to a Fiber app.
+func (a *API) Register(app fiber.Router) {
+	for _, route := range a.routes {
+		app.Add(route.Method, fiberPath(route.Path), a.handler(route))
+	}
+}
+
+// fiberPath writes /v1/results/{id} as /v1/results/:id.
+func fiberPath(path string) string {
+	out := make([]byte, 0, len(path))
+	for i := range len(path) {
+		switch path[i] {
+		case '{':
+			out = append(out, ':')
+		case '}':
+		default:
+			out = append(out, path[i])
+		}
+	}
+	return string(out)
+}

@@ -1,0 +1,205 @@
+package api
+
+import (
+	"context"
+	"strconv"
+
+	"vcphost/abi"
+	"vcphost/internal/ids"
+	"vcphost/internal/rawjson"
+	"vcphost/server/problem"
+)
+
+func (a *API) callRoutes() []Route {
+	answers := map[int]Content{200: {jsonType, "Result"}}
+	return []Route{
+		{
+			Method: "POST", Path: "/v1/human/tool", PerTool: true, Limited: true, OperationID: "callTool",
+			Summary: "Call a tool and answer with the canonical result, or with the view that options ask for",
+			Doc: Doc{
+				RequestTypes: map[string]string{jsonType: "Call", "text/plain": "CallText"},
+				Responses:    answers,
+			},
+			Handle: a.humanTool,
+		},
+		{
+			Method: "POST", Path: "/v1/tools/{tool}/{command}", PerTool: true, Limited: true, OperationID: "callCommand",
+			Summary: "Call one command; the body is its arguments",
+			Doc: Doc{
+				Parameters: []Parameter{
+					{Name: "tool", In: "path", Type: "string", Required: true, Description: "name of the tool"},
+					{Name: "command", In: "path", Type: "string", Required: true, Description: "name of the command"},
+					{Name: "view", In: "query", Type: "string", Description: "canonical, ai or legacy"},
+					{Name: "maxCharacters", In: "query", Type: "integer", Description: "budget of the ai view in code points"},
+					{Name: "timeoutMs", In: "query", Type: "integer", Description: "shortens the deadline of the call"},
+				},
+				RequestTypes: map[string]string{jsonType: "Arguments"}, Responses: answers,
+			},
+			Handle: a.callCommand,
+		},
+		{
+			Method: "POST", Path: "/v1/interrupt", PerTool: true, OperationID: "interrupt",
+			Summary: "Stop running calls by requestId or invocationId",
+			Doc:     Doc{RequestTypes: map[string]string{jsonType: "Interrupt"}, Responses: map[int]Content{200: {jsonType, "Interrupted"}}},
+			Handle:  a.interrupt,
+		},
+	}
+}
+
+func (a *API) humanTool(r *Request) error {
+	switch kind := r.ContentType(); kind {
+	case jsonType:
+		body, err := r.Body(maxCallBytes)
+		if err != nil {
+			return err
+		}
+		call, err := parseCall(body)
+		if err != nil {
+			return err
+		}
+		return a.answerCall(r, call)
+	case "text/plain":
+		return a.humanText(r)
+	default:
+		return problem.UnsupportedMediaType("%.80q is not taken here; send application/json or text/plain", kind)
+	}
+}
+
+func (a *API) callCommand(r *Request) error {
+	if kind := r.ContentType(); kind != jsonType {
+		return problem.UnsupportedMediaType("%.80q is not taken here; send application/json", kind)
+	}
+	body, err := r.Body(maxCallBytes)
+	if err != nil {
+		return err
+	}
+	if err := checkJSON(body); err != nil {
+		return err
+	}
+	call := callBody{tool: r.Param("tool") + "." + r.Param("command"), arguments: body, options: callOptions{view: viewCanonical}}
+	if err := call.options.query(r); err != nil {
+		return err
+	}
+	return a.answerCall(r, call)
+}
+
+func (o *callOptions) query(r *Request) (err error) {
+	if asked := r.Query("view"); asked != "" {
+		if o.view, err = parseView(asked, ""); err != nil {
+			return err
+		}
+	}
+	for name, target := range map[string]*int{"maxCharacters": &o.budget.MaxCharacters, "maxResources": &o.budget.MaxResources} {
+		if asked := r.Query(name); asked != "" {
+			if *target, err = strconv.Atoi(asked); err != nil || *target < 1 {
+				return problem.BadRequest("the query parameter %s must be a whole number above zero", name)
+			}
+		}
+	}
+	if asked := r.Query("timeoutMs"); asked != "" {
+		if o.timeoutMs, err = strconv.ParseInt(asked, 10, 64); err != nil || o.timeoutMs < 1 {
+			return problem.BadRequest("the query parameter timeoutMs must be a whole number above zero")
+		}
+	}
+	return nil
+}
+
+// mayCall checks the one scope that depends on what is called. Which tool and
+// command that is, the registry says; a name that it does not know is a call
+// that any key with a tools:call scope may make, and the host answers it.
+func (a *API) mayCall(r *Request, call callBody) error {
+	tool, command := call.tool, ""
+	if plugin, named, ok := a.opts.Registry.Snapshot().Resolve(call.tool); ok {
+		tool, command = plugin.Name, named
+		found, _, err := plugin.Command(argumentsOf(call), named)
+		if err == nil && found != nil {
+			command = found.Identifier
+		}
+	}
+	if !r.Identity.Scopes.AllowTool(tool, command) {
+		return problem.Forbidden("the key has no scope tools:call for %s", tool)
+	}
+	return nil
+}
+
+// argumentsOf gives arguments that can be read, {} where they cannot.
+func argumentsOf(call callBody) []byte {
+	if rawjson.KindOf(call.arguments) != rawjson.Object {
+		return []byte("{}")
+	}
+	return call.arguments
+}
+
+// answerCall runs one call and answers with its result in the view asked for.
+func (a *API) answerCall(r *Request, call callBody) error {
+	if err := a.mayCall(r, call); err != nil {
+		return err
+	}
+	if r.wantsEvents() {
+		return a.streamCall(r, call)
+	}
+	ctx, stop := r.untilClientLeaves()
+	defer stop()
+	result := a.execute(ctx, r.invocation(call), call.options, nil)
+	status, body, err := present(result, r.Identity, call.options)
+	if err != nil {
+		return err
+	}
+	return r.JSON(status, body)
+}
+
+// invocation is the call as the host gets it, with nothing of the request's
+// own memory in it.
+func (r *Request) invocation(call callBody) *abi.Call {
+	return &abi.Call{
+		Tool: call.tool, Arguments: call.arguments,
+		Options: abi.CallOptions{TimeoutMs: call.options.timeoutMs, NoRecord: call.options.noRecord},
+		Context: abi.CallContext{
+			Owner: r.Identity.Owner, Actor: r.Identity.Actor(), Source: abi.FromHumanTool,
+			RequestID: r.ID, InvocationID: r.api.opts.IDs.New(ids.Invocation), RequestIP: r.remoteIP(),
+		},
+	}
+}
+
+// execute runs a call under the ids by which it can be interrupted.
+func (a *API) execute(ctx context.Context, call *abi.Call, options callOptions, progress abi.ProgressReporter) *abi.Result {
+	ctx, end := a.running.begin(ctx, call.Context.Owner, call.Context.RequestID, call.Context.InvocationID)
+	defer end()
+	call.Context.Progress = progress
+	return a.opts.Host.Execute(ctx, call)
+}
+
+func (r *Request) remoteIP() string {
+	if ip := r.fiber.Context().RemoteIP(); ip != nil && !ip.IsUnspecified() {
+		return ip.String()
+	}
+	return ""
+}
+
+func (a *API) interrupt(r *Request) error {
+	body, err := r.Body(64 << 10)
+	if err != nil {
+		return err
+	}
+	if err := checkJSON(body); err != nil {
+		return err
+	}
+	var requestID, invocationID string
+	for name, value := range rawjson.Members(body) {
+		switch name {
+		case "requestId":
+			requestID, err = text(value, "/requestId")
+		case "invocationId":
+			invocationID, err = text(value, "/invocationId")
+		default:
+			err = unknownMember("/" + name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if requestID == "" && invocationID == "" {
+		return problem.BadRequest("requestId or invocationId is needed")
+	}
+	return r.Encode(map[string][]string{"interrupted": a.running.interrupt(r.Identity, requestID, invocationID)})
+}

@@ -1,0 +1,129 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+
+	"vcphost/abi"
+	"vcphost/chat/vcptext"
+	"vcphost/host/registry"
+	"vcphost/server/problem"
+)
+
+// humanText runs the VCP blocks of a text, in order. Text is a syntax for calls
+// only: the answer is the canonical result, or a list of them where the text
+// asks for more than one call.
+func (a *API) humanText(r *Request) error {
+	body, err := r.Body(maxCallBytes)
+	if err != nil {
+		return err
+	}
+	blocks, err := vcptext.Parse(string(body))
+	if err != nil {
+		return badText(err)
+	}
+	options := callOptions{view: viewCanonical}
+	if err := options.query(r); err != nil {
+		return err
+	}
+	var calls [][]callBody // one list a block: a chain stops at its first error
+	for _, block := range blocks {
+		chain, err := a.textCalls(block, options)
+		if err != nil {
+			return badText(err)
+		}
+		for _, call := range chain {
+			if err := a.mayCall(r, call); err != nil {
+				return err
+			}
+		}
+		calls = append(calls, chain)
+	}
+	if len(calls) == 1 && len(calls[0]) == 1 {
+		return a.answerCall(r, calls[0][0])
+	}
+	return a.answerChains(r, calls, blocks)
+}
+
+func badText(err error) error {
+	var syntax *vcptext.SyntaxError
+	if errors.As(err, &syntax) {
+		return problem.BadRequest("%s", syntax).With("line", syntax.Line).With("column", syntax.Column).With("offset", syntax.Offset)
+	}
+	return problem.BadRequest("%s", err)
+}
+
+// textCalls gives the calls of a block, its keys matched and its values typed
+// by the tool's schema.
+func (a *API) textCalls(block vcptext.Block, options callOptions) ([]callBody, error) {
+	var schema vcptext.Schema
+	tool, named := block.Tool, ""
+	plugin, command, ok := a.opts.Registry.Snapshot().Resolve(block.Tool)
+	if ok && plugin.Manifest != nil && plugin.Manifest.Strict() {
+		schema, named = textSchema{plugin}, command
+		if named != "" {
+			tool = plugin.Name
+		}
+	}
+	list, err := vcptext.Calls(block, schema)
+	if err != nil {
+		return nil, fmt.Errorf("the block in line %d: %w", block.Line, err)
+	}
+	calls := make([]callBody, 0, len(list))
+	for _, call := range list {
+		name := tool
+		if named != "" {
+			name += "." + named
+		}
+		calls = append(calls, callBody{tool: name, arguments: call.Arguments, options: options})
+	}
+	return calls, nil
+}
+
+// answerChains runs several calls and answers with the list of their results.
+func (a *API) answerChains(r *Request, chains [][]callBody, blocks []vcptext.Block) error {
+	ctx, stop := r.untilClientLeaves()
+	defer stop()
+	out := []byte{'['}
+	for i, chain := range chains {
+		for _, call := range chain {
+			invocation := r.invocation(call)
+			withMaid(invocation, blocks[i].Control.Maid)
+			result := a.execute(ctx, invocation, call.options, nil)
+			_, body, err := present(result, r.Identity, call.options)
+			if err != nil {
+				return err
+			}
+			out = append(separate(out), body...)
+			if !result.Status.OK() {
+				break // the rest of a chain builds on what failed
+			}
+		}
+	}
+	return r.JSON(200, append(out, ']'))
+}
+
+// withMaid notes the name that callers of older systems give.
+func withMaid(call *abi.Call, maid string) {
+	if maid == "" {
+		return
+	}
+	actor := abi.Actor{Type: abi.ActorAgent}
+	if call.Context.Actor != nil {
+		actor = *call.Context.Actor
+	}
+	actor.Maid = &maid
+	call.Context.Actor = &actor
+}
+
+// textSchema lets the parser of text blocks ask a plugin what its commands
+// take.
+type textSchema struct{ plugin *registry.Plugin }
+
+// InputNames lists the parameters of a command.
+func (s textSchema) InputNames(command string) []string { return s.plugin.InputNames(command) }
+
+// InputTypes lists the types that a parameter may have.
+func (s textSchema) InputTypes(command, name string) []string {
+	return s.plugin.InputType(command, name).Types
+}

@@ -1,0 +1,143 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"vcphost/server/api"
+	"vcphost/server/problem"
+)
+
+// Options are settings of a server. API is required.
+type Options struct {
+	// API makes the routes; its Lifetime is set by the server.
+	API    api.Options
+	Logger *slog.Logger
+	// Limits of a connection; a zero field means its default.
+	ReadTimeout    time.Duration // for a whole request head and body; default 30 s
+	IdleTimeout    time.Duration // of a kept connection; default 60 s
+	MaxHeaderBytes int           // of a request's head; default 16 KiB
+	MaxConnections int           // at a time; default 16,384
+}
+
+const (
+	defaultReadTimeout    = 30 * time.Second
+	defaultIdleTimeout    = time.Minute
+	defaultMaxHeaderBytes = 16 << 10
+	defaultMaxConnections = 16 << 10
+	// bodyPrefetch is how much of a body is read before its handler runs; the
+	// handler's own limit decides how much of it is taken.
+	bodyPrefetch = 64 << 10
+)
+
+// Server answers HTTP on any number of listeners. It is safe for concurrent
+// use.
+type Server struct {
+	app  *fiber.App
+	api  *api.API
+	stop context.CancelFunc
+
+	mu      sync.Mutex
+	serving sync.WaitGroup
+	closed  bool
+}
+
+// New makes a server. Close it whether or not it ever served.
+func New(opts Options) *Server {
+	lifetime, stop := context.WithCancel(context.Background())
+	opts.API.Lifetime = lifetime
+	if opts.API.Logger == nil {
+		opts.API.Logger = opts.Logger
+	}
+	s := &Server{app: fiber.New(opts.fiber()), api: api.New(opts.API), stop: stop}
+	s.app.Server().NoDefaultServerHeader = true
+	s.api.Register(s.app)
+	s.app.Use(func(c *fiber.Ctx) error { return fiber.ErrNotFound })
+	return s
+}
+
+func (o Options) fiber() fiber.Config {
+	return fiber.Config{
+		AppName: "vcphost", DisableStartupMessage: true, StrictRouting: true, CaseSensitive: true, UnescapePath: true,
+		StreamRequestBody: true, DisablePreParseMultipartForm: true, BodyLimit: bodyPrefetch,
+		ReadTimeout:    orDefault(o.ReadTimeout, defaultReadTimeout),
+		IdleTimeout:    orDefault(o.IdleTimeout, defaultIdleTimeout),
+		ReadBufferSize: orDefault(o.MaxHeaderBytes, defaultMaxHeaderBytes),
+		Concurrency:    orDefault(o.MaxConnections, defaultMaxConnections),
+		ErrorHandler:   unrouted,
+	}
+}
+
+func orDefault[T time.Duration | int](value, missing T) T {
+	if value <= 0 {
+		return missing
+	}
+	return value
+}
+
+// unrouted answers what reached no route: a path or a method that there is not,
+// or a request that could not be read.
+func unrouted(c *fiber.Ctx, err error) error {
+	status := fiber.StatusInternalServerError
+	var told *fiber.Error
+	if errors.As(err, &told) {
+		status = told.Code
+	}
+	api.WriteProblem(c, problem.ForStatus(status))
+	return nil
+}
+
+// API gives the table of routes.
+func (s *Server) API() *api.API { return s.api }
+
+// Serve answers on a listener until the server is closed. It returns nil then.
+func (s *Server) Serve(listener net.Listener) error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return errors.Join(errors.New("serve: the server is closed"), listener.Close())
+	}
+	s.serving.Add(1)
+	s.mu.Unlock()
+	defer s.serving.Done()
+	if err := s.app.Listener(listener); err != nil {
+		return fmt.Errorf("serve on %s: %w", listener.Addr(), err)
+	}
+	return nil
+}
+
+// Close stops taking requests and waits for those that run. When ctx ends
+// before they do, their calls are cancelled, and their answers say so.
+func (s *Server) Close(ctx context.Context) error {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	defer s.stop()
+	cancelLate := context.AfterFunc(ctx, s.stop)
+	defer cancelLate()
+	err := s.app.ShutdownWithTimeout(closeLimit(ctx))
+	s.serving.Wait()
+	if err != nil {
+		return fmt.Errorf("stop the server: %w", err)
+	}
+	return nil
+}
+
+// lateAnswers is how long cancelled calls have to answer once the time for
+// closing is over.
+const lateAnswers = 5 * time.Second
+
+func closeLimit(ctx context.Context) time.Duration {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return time.Hour
+	}
+	return max(time.Until(deadline), 0) + lateAnswers
+}
