@@ -3,6 +3,8 @@ package host
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"time"
 
 	"vcphost/abi"
@@ -16,7 +18,7 @@ import (
 func (r *run) resolve(context.Context) error {
 	plugin, command, ok := r.host.registry.Snapshot().Resolve(r.call.Tool)
 	if !ok {
-		return abi.NewError(abi.CodeToolNotFound, "there is no tool %q", r.call.Tool).WithTarget(r.call.Tool)
+		return notFound(r.call.Tool, r.host.registry.Snapshot().Plugins())
 	}
 	r.plugin = plugin
 	if err := ready(plugin); err != nil {
@@ -35,6 +37,20 @@ func (r *run) resolve(context.Context) error {
 	}
 	r.command, r.arguments = found, arguments
 	return nil
+}
+
+// notFound tells that there is no such tool, and which one may have been meant:
+// the name that differs only in case, '_' and '-'.
+func notFound(tool string, plugins []*registry.Plugin) *abi.Error {
+	failure := abi.NewError(abi.CodeToolNotFound, "there is no tool %q", tool).WithTarget(tool)
+	name, _, _ := strings.Cut(tool, ".")
+	for _, plugin := range plugins {
+		if abi.SameName(plugin.Name, tool) || abi.SameName(plugin.Name, name) {
+			failure.Message += fmt.Sprintf("; there is %q", plugin.Name)
+			return failure.WithDetails(map[string]string{"didYouMean": plugin.Name})
+		}
+	}
+	return failure
 }
 
 // checkArguments makes sure that the arguments are one JSON object within the

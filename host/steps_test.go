@@ -30,6 +30,7 @@ func TestCallsThatNeverReachThePlugin(t *testing.T) {
 		says                  string // in message or details
 	}{
 		{"an unknown tool", "Nope", "{}", abi.CodeToolNotFound, "Nope", "Nope"},
+		{"a tool in another case", "te-st.Do", "{}", abi.CodeToolNotFound, "te-st.Do", `there is "Test"`},
 		{"no tool", "", "{}", abi.CodeToolNotFound, "", ""},
 		{"an unknown command", "Test.Undo", `{"must":""}`, abi.CodeUnknownCommand, "", "Do"},
 		{"a command that contradicts the tool", "Test.Do", `{"command":"Undo","must":""}`, "", "", ""},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kaptinlin/jsonschema"
 
+	"vcphost/abi"
 	"vcphost/internal/rawjson"
 )
 
@@ -147,6 +148,9 @@ func typeWords(types []string) []string {
 func expected(keyword string, s *jsonschema.Schema) string {
 	switch keyword {
 	case "type":
+		if isReference(s) {
+			return `a resource, {"$resource": id}`
+		}
 		return oneOf(typeWords(s.Type))
 	case "enum":
 		return oneOf(literals(s.Enum))
@@ -165,6 +169,16 @@ func expected(keyword string, s *jsonschema.Schema) string {
 		return "elements that differ from one another"
 	}
 	return expectedBound(keyword, s)
+}
+
+// isReference reports whether s is the schema of references to resources, which
+// a person needs to hear of as such and not as an object.
+func isReference(s *jsonschema.Schema) bool {
+	if s.Properties == nil || len(*s.Properties) != 1 {
+		return false
+	}
+	_, ok := (*s.Properties)[abi.ReferenceKey]
+	return ok
 }
 
 func expectedBound(keyword string, s *jsonschema.Schema) string {

@@ -46,6 +46,7 @@ func TestProblems(t *testing.T) {
 		{"deepest first", `{"properties":{"a":{"items":{"properties":{"b":{"type":"null"}}}},"c":{"type":"null"}}}`, `{"a":[{"b":1}],"c":1}`, []Problem{
 			{"/a/0/b", "type", "null", "1 (number)"}, {"/c", "type", "null", "1 (number)"}}},
 		{"null or a reference", `{"anyOf":[{"type":"null"},{"$ref":"vcp:resource"}]}`, `{"$resource":1}`, []Problem{{"/$resource", "type", "a string", "1 (number)"}}},
+		{"text where a resource belongs", `{"properties":{"data":{"$ref":"vcp:resource"}}}`, `{"data":"a.csv"}`, []Problem{{"/data", "type", `a resource, {"$resource": id}`, `"a.csv" (string)`}}},
 		{"no alternative fits", `{"anyOf":[{"type":"null"},{"$ref":"vcp:resource"}]}`, `7`, []Problem{{"", "anyOf", "null or an object", "7 (number)"}}},
 		{"the alternative by its kind", permission, `{"kind":"http","bytes":1}`, []Problem{
 			{"/bytes", "additionalProperties", `no member of this name; known are "hosts" and "kind"`, "1 (number)"}, {"/hosts", "required", "a member of this name", "nothing"}}},
