@@ -49,6 +49,8 @@ type Options struct {
 	Logger    *slog.Logger
 	IDs       *ids.Source
 	Now       func() time.Time
+	// MaxUploadBytes bounds one upload; zero or less means 1 GiB.
+	MaxUploadBytes int64
 	// Lifetime ends when the server stops; requests that still run end with it.
 	Lifetime context.Context
 }
@@ -134,7 +136,7 @@ func (a *API) Routes() []Route { return a.routes }
 func (a *API) table() []Route {
 	var list []Route
 	for _, part := range [][]Route{
-		a.toolRoutes(), a.resultRoutes(), a.callRoutes(), a.healthRoutes(),
+		a.toolRoutes(), a.resultRoutes(), a.callRoutes(), a.healthRoutes(), a.resourceRoutes(),
 	} {
 		list = append(list, part...)
 	}
