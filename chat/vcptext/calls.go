@@ -188,7 +188,8 @@ func (s *schemas) command(block Block) string {
 		return ""
 	}
 	field := block.Fields[alike]
-	if name, _ := s.of(field.Value).match(field.Name); name != commandKey {
+	name, _ := s.of(field.Value).match(field.Name)
+	if name != commandKey || s.of("").has(field.Name) {
 		return ""
 	}
 	return field.Value

@@ -1,6 +1,7 @@
 package vcptext
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -11,6 +12,8 @@ import (
 type chain struct {
 	// commands holds the field of each step's command; step n is at n-1.
 	commands []*Field
+	// names holds what the schema of each of them names, each set once.
+	names []*names
 	// keys says of each field of the block where it goes.
 	keys []link
 }
@@ -61,24 +64,31 @@ func findChain(block Block, s *schemas) (*chain, *SyntaxError) {
 		return nil, fault
 	}
 	c := &chain{commands: commands}
-	return c, c.assign(block, s)
+	for _, command := range commands {
+		if n := s.of(command.Value); !slices.Contains(c.names, n) {
+			c.names = append(c.names, n)
+		}
+	}
+	return c, c.assign(block)
 }
 
 // namesLink reports whether a schema that the block may mean has a numbered
 // command among its parameters.
 func namesLink(block Block, s *schemas, heads []*Field) bool {
-	commands := map[string]bool{"": true, s.command(block): true}
+	sets := []*names{s.of(""), s.of(s.command(block))}
 	for _, head := range heads {
-		commands[head.Value] = true
+		sets = append(sets, s.of(head.Value))
 	}
-	for command := range commands {
-		for _, head := range heads {
-			if _, known := s.of(command).match(head.Name); known {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(heads, func(head *Field) bool { return anyNames(sets, head.Name) })
+}
+
+// anyNames reports whether one of the sets has a parameter that key means.
+func anyNames(sets []*names, key string) bool {
+	folded := fold(key)
+	return slices.ContainsFunc(sets, func(n *names) bool {
+		_, known := n.matchFolded(key, folded)
+		return known
+	})
 }
 
 // order puts the commands of a chain into the places that their numbers give.
@@ -110,7 +120,7 @@ func order(heads []*Field) ([]*Field, *SyntaxError) {
 }
 
 // assign finds out where each field goes.
-func (c *chain) assign(block Block, s *schemas) *SyntaxError {
+func (c *chain) assign(block Block) *SyntaxError {
 	c.keys = make([]link, len(block.Fields))
 	for i := range block.Fields {
 		field := &block.Fields[i]
@@ -121,11 +131,11 @@ func (c *chain) assign(block Block, s *schemas) *SyntaxError {
 		case abi.SameName(field.Name, commandKey):
 			return refuse(field.Position, "the block has a chain from command1 to command%d, and the key %s beside it",
 				len(c.commands), quoted(field.Name))
-		case !isNumbered || c.known(s, field.Name):
+		case !isNumbered || anyNames(c.names, field.Name):
 			c.keys[i] = link{0, field.Name}
 		case number <= len(c.commands):
 			c.keys[i] = link{number, base}
-		case c.known(s, base):
+		case anyNames(c.names, base):
 			return refuse(field.Position, "the key %s belongs to no command: the chain ends with command%d",
 				quoted(field.Name), len(c.commands))
 		default:
@@ -135,20 +145,10 @@ func (c *chain) assign(block Block, s *schemas) *SyntaxError {
 	return nil
 }
 
-// known reports whether a command of the chain has a parameter that key means.
-func (c *chain) known(s *schemas, key string) bool {
-	for _, command := range c.commands {
-		if _, known := s.of(command.Value).match(key); known {
-			return true
-		}
-	}
-	return false
-}
-
 func (c *chain) calls(block Block, s *schemas) ([]Call, *SyntaxError) {
 	unclaimed := make([]bool, len(block.Fields)) // shared fields that no command names
 	for i, key := range c.keys {
-		unclaimed[i] = key.step == 0 && !c.known(s, key.key)
+		unclaimed[i] = key.step == 0 && !anyNames(c.names, key.key)
 	}
 	calls := make([]Call, 0, len(c.commands))
 	total := 0

@@ -20,11 +20,6 @@ type Position struct {
 	Column int
 }
 
-// String returns the line and the column for a reader.
-func (p Position) String() string {
-	return fmt.Sprintf("line %d, column %d", p.Line, p.Column)
-}
-
 // SyntaxError says where a text, or what a block asks for, breaks a rule. It
 // quotes keys and single characters, never a value.
 type SyntaxError struct {
@@ -34,7 +29,9 @@ type SyntaxError struct {
 }
 
 // Error returns the place and the reason in one line.
-func (e *SyntaxError) Error() string { return e.Position.String() + ": " + e.Reason }
+func (e *SyntaxError) Error() string {
+	return fmt.Sprintf("line %d, column %d: %s", e.Line, e.Column, e.Reason)
+}
 
 func refuse(at Position, format string, args ...any) *SyntaxError {
 	return &SyntaxError{Position: at, Reason: fmt.Sprintf(format, args...)}

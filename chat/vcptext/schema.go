@@ -54,10 +54,15 @@ func (s *schemas) of(command string) *names {
 // match gives the parameter that a key means; known is false, and the name is the
 // key itself, if there is none or more than one.
 func (n *names) match(key string) (name string, known bool) {
+	return n.matchFolded(key, fold(key))
+}
+
+// matchFolded is match for a key that was folded before.
+func (n *names) matchFolded(key, folded string) (name string, known bool) {
 	if n.exact[key] {
 		return key, true
 	}
-	if name := n.alike[fold(key)]; name != "" {
+	if name := n.alike[folded]; name != "" {
 		return name, true
 	}
 	return key, false
