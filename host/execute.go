@@ -18,21 +18,41 @@ import (
 func (h *Host) Execute(ctx context.Context, call *abi.Call) *abi.Result {
 	run := h.begin(call)
 	defer run.end()
-	for _, step := range []func(context.Context) error{
-		run.resolve,
-		run.admit,
-		run.checkIn,
-		run.invoke,
-		run.adopt,
-		run.checkOut,
-		run.publish,
-	} {
-		if err := run.safely(ctx, step); err != nil {
-			run.fail(err)
-			break
+	ctx = run.observed.begin(ctx)
+	for _, step := range line() {
+		err := run.safely(ctx, step.do)
+		if err == nil {
+			run.observed.step(ctx, step.name, "")
+			continue
 		}
+		run.fail(ctx, err)
+		run.observed.step(ctx, step.name, run.payload.Error.Code)
+		break
 	}
-	return run.keep(ctx, run.build())
+	result := run.build()
+	run.observed.step(ctx, StepBuild, "")
+	result, code := run.keep(ctx, result)
+	run.observed.step(ctx, StepKeep, code)
+	run.observed.end(ctx, result)
+	return result
+}
+
+// lineStep is a step of the line up to the result.
+type lineStep struct {
+	name Step
+	do   func(*run, context.Context) error
+}
+
+func line() [7]lineStep {
+	return [...]lineStep{
+		{StepResolve, (*run).resolve},
+		{StepAdmit, (*run).admit},
+		{StepCheckIn, (*run).checkIn},
+		{StepInvoke, (*run).invoke},
+		{StepAdopt, (*run).adopt},
+		{StepCheckOut, (*run).checkOut},
+		{StepPublish, (*run).publish},
+	}
 }
 
 // run is one call on its way down the line: what each step leaves for the next.
@@ -56,6 +76,8 @@ type run struct {
 	payload   *abi.Payload
 	resources []abi.Resource
 	warnings  []abi.Warning
+
+	observed observed
 }
 
 func (h *Host) begin(call *abi.Call) *run {
@@ -69,6 +91,7 @@ func (h *Host) begin(call *abi.Call) *run {
 	if r.requestID == "" {
 		r.requestID = h.ids.New("req_")
 	}
+	r.observed = observed{run: r, observers: h.observers}
 	return r
 }
 
@@ -84,14 +107,14 @@ func (r *run) end() {
 
 // safely runs a step and turns its panic into an error. The stack goes to the
 // log and nowhere else.
-func (r *run) safely(ctx context.Context, step func(context.Context) error) (err error) {
+func (r *run) safely(ctx context.Context, step func(*run, context.Context) error) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			r.log().Error("a step of a call panicked", "panic", cause, "stack", string(debug.Stack()))
+			r.log().ErrorContext(ctx, "a step of a call panicked", "panic", cause, "stack", string(debug.Stack()))
 			err = abi.NewError(abi.CodeInternalError, "the host failed in this call; its log says why")
 		}
 	}()
-	return step(ctx)
+	return step(r, ctx)
 }
 
 func (r *run) log() *slog.Logger {

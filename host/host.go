@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"vcphost/abi"
@@ -27,6 +28,8 @@ type Options struct {
 	Logger    *slog.Logger    // nil discards
 	Now       func() time.Time
 	IDs       *ids.Source
+	// Observers are told of every call, in this order. None costs nothing.
+	Observers []Observer
 	// ServerID is told in every result; empty means "local".
 	ServerID string
 }
@@ -41,6 +44,7 @@ type Host struct {
 	now        func() time.Time
 	ids        *ids.Source
 	serverID   string
+	observers  []Observer
 }
 
 // New makes a host. Close it when no call runs any more.
@@ -52,6 +56,7 @@ func New(opts Options) (*Host, error) {
 		registry: opts.Registry, resources: opts.Resources, recorder: opts.Recorder,
 		transports: transports{kinds: opts.Kinds, opened: map[*registry.Plugin]*opening{}},
 		logger:     opts.Logger, now: opts.Now, ids: opts.IDs, serverID: opts.ServerID,
+		observers: slices.DeleteFunc(slices.Clone(opts.Observers), func(o Observer) bool { return o == nil }),
 	}
 	if h.logger == nil {
 		h.logger = slog.New(slog.DiscardHandler)

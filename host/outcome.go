@@ -11,8 +11,8 @@ import (
 
 // fail makes err the outcome of the call. It is the one place where an error
 // becomes a result; what the plugin had written is not part of it.
-func (r *run) fail(err error) {
-	failure := r.told(err)
+func (r *run) fail(ctx context.Context, err error) {
+	failure := r.told(ctx, err)
 	status := abi.StatusError
 	switch failure.Code {
 	case abi.CodeToolTimeout:
@@ -27,12 +27,12 @@ func (r *run) fail(err error) {
 		r.warnings = append(r.warnings, r.reply.Warnings...)
 	}
 	if failure.Unwrap() != nil {
-		r.log().Debug("a call failed", "code", failure.Code, "cause", failure.Unwrap())
+		r.log().DebugContext(ctx, "a call failed", "code", failure.Code, "cause", failure.Unwrap())
 	}
 }
 
 // told gives the protocol's error for any error of a step.
-func (r *run) told(err error) *abi.Error {
+func (r *run) told(ctx context.Context, err error) *abi.Error {
 	var failure *abi.Error
 	switch {
 	case errors.As(err, &failure):
@@ -42,7 +42,7 @@ func (r *run) told(err error) *abi.Error {
 	case errors.Is(err, context.Canceled):
 		return cancelled(err)
 	}
-	r.log().Error("a call failed for a reason of the host's", "error", err)
+	r.log().ErrorContext(ctx, "a call failed for a reason of the host's", "error", err)
 	return abi.NewError(abi.CodeTransportFailure, "the plugin could not be reached; the host's log says why").WithCause(err)
 }
 
@@ -146,22 +146,22 @@ func (r *run) extensions() abi.Extensions {
 
 // keep stores the result for later readers and returns it. A store that fails
 // does not undo what the plugin did: the caller gets the result, with a warning
-// that it cannot be asked for again.
-func (r *run) keep(ctx context.Context, result *abi.Result) *abi.Result {
+// that it cannot be asked for again, whose code is returned as well.
+func (r *run) keep(ctx context.Context, result *abi.Result) (kept *abi.Result, code string) {
 	owner := r.call.Context.Owner
 	if r.host.recorder == nil || r.call.Options.NoRecord || owner.Tenant == "" || owner.Actor == "" {
-		return result
+		return result, ""
 	}
-	err := r.safely(context.WithoutCancel(ctx), func(ctx context.Context) error {
+	err := r.safely(context.WithoutCancel(ctx), func(r *run, ctx context.Context) error {
 		return r.host.recorder.Keep(ctx, owner, result)
 	})
-	if err != nil {
-		r.log().Error("a result could not be kept", "resultId", result.ID, "error", err)
-		unkept := *result
-		unkept.Warnings = append(append([]abi.Warning{}, result.Warnings...), abi.Warning{
-			Code: abi.WarningResultNotKept, Message: "the result could not be stored and cannot be asked for again",
-		})
-		return &unkept
+	if err == nil {
+		return result, ""
 	}
-	return result
+	r.log().ErrorContext(ctx, "a result could not be kept", "resultId", result.ID, "error", err)
+	unkept := *result
+	unkept.Warnings = append(append([]abi.Warning{}, result.Warnings...), abi.Warning{
+		Code: abi.WarningResultNotKept, Message: "the result could not be stored and cannot be asked for again",
+	})
+	return &unkept, abi.WarningResultNotKept
 }

@@ -20,9 +20,10 @@ import (
 
 // Setup is what a [Bench] is made of.
 type Setup struct {
-	Sources  []registry.Source
-	Kinds    map[string]host.Kind
-	Recorder func(results *record.Store) host.Recorder // nil means the store itself
+	Sources   []registry.Source
+	Kinds     map[string]host.Kind
+	Recorder  func(results *record.Store) host.Recorder // nil means the store itself
+	Observers []host.Observer
 }
 
 // Bench is a host over real stores in a directory of the test. The test's
@@ -69,7 +70,7 @@ func NewBench(t testing.TB, setup Setup) *Bench {
 		recorder = setup.Recorder(b.Results)
 	}
 	b.Host, err = host.New(host.Options{
-		Registry: b.Registry, Resources: b.Resources, Recorder: recorder, Kinds: setup.Kinds,
+		Registry: b.Registry, Resources: b.Resources, Recorder: recorder, Kinds: setup.Kinds, Observers: setup.Observers,
 	})
 	must("make the host")
 	t.Cleanup(func() {
