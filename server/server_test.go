@@ -3,123 +3,25 @@ package server_test
 import (
 	"bytes"
 	"encoding/json"
-	"io"
-	"net"
 	"net/http"
-	"strings"
 	"testing"
-	"testing/fstest"
-	"time"
 
-	"context"
 	"vcphost/abi"
-	"vcphost/host"
-	"vcphost/host/record"
-	"vcphost/host/registry"
-	"vcphost/internal/kv"
-	"vcphost/resources"
-	"vcphost/sandbox"
 	"vcphost/sandbox/wasmbuild"
-	"vcphost/server"
-	"vcphost/server/api"
-	"vcphost/server/identity"
+	"vcphost/server/servertest"
 )
 
-const manifest = `{
-  "manifestVersion": "1.0.0", "name": "Tiny", "displayName": "Tiny", "version": "1.0.0", "description": "Answers null.",
-  "pluginType": "synchronous", "entryPoint": { "type": "wasm", "module": "tiny.wasm" },
-  "communication": { "protocol": "wasm", "timeout": 20000 },
-  "toolResultProtocol": { "name": "vcp.tool-result", "version": "1.0" },
-  "capabilities": { "invocationCommands": [
-    { "commandIdentifier": "Run", "description": "Run.", "inputSchema": { "type": "object", "properties": { "command": { "const": "Run" }, "n": { "type": "integer" } }, "additionalProperties": false }, "outputSchema": true },
-    { "commandIdentifier": "Other", "description": "Run.", "inputSchema": { "type": "object" }, "outputSchema": true }
-  ] }
-}`
-
 // world is a server over real parts, and a key.
-type world struct {
-	url, secret string
-}
+type world struct{ *servertest.Server }
 
 func start(t *testing.T, guest wasmbuild.Guest) world {
 	t.Helper()
-	db := kv.NewMemory()
-	store, err := resources.Open(db, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	results, err := record.New(db, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	box, err := sandbox.New(t.Context(), &sandbox.Options{DB: db})
-	if err != nil {
-		t.Fatal(err)
-	}
-	plugins, err := registry.New([]registry.Source{{Name: "test", Trusted: true, FS: fstest.MapFS{
-		"tiny/plugin-manifest.json": {Data: []byte(manifest)}, "tiny/tiny.wasm": {Data: guest.Bytes()},
-	}}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h, err := host.New(host.Options{Registry: plugins, Resources: store, Recorder: results, Kinds: map[string]host.Kind{"wasm": {
-		Trust: abi.TrustWASM,
-		Open: func(ctx context.Context, p *registry.Plugin) (host.Transport, error) {
-			return box.Open(ctx, sandbox.Module{Name: p.Name, Binary: guest.Bytes()})
-		},
-	}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	keys, err := identity.Open(db, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	secret, _, err := keys.Bootstrap(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := server.New(server.Options{API: api.Options{Host: h, Registry: plugins, Resources: store, Results: results, Keys: keys, KeyStore: keys}})
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	done := make(chan error, 1)
-	go func() { done <- s.Serve(listener) }()
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
-		if err := s.Close(ctx); err != nil {
-			t.Error(err)
-		}
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-		h.Close(ctx)
-		box.Close(ctx)
-		db.Close()
-	})
-	return world{"http://" + listener.Addr().String(), secret}
+	return world{servertest.Start(t, &servertest.Options{Guest: guest})}
 }
 
 func (w world) do(t *testing.T, method, path, contentType, body string) (int, http.Header, []byte) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), method, w.url+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	request.Header.Set("Authorization", "Bearer "+w.secret)
-	request.Header.Set("Content-Type", contentType)
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	answer, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return response.StatusCode, response.Header, answer
+	return w.Do(t, method, path, contentType, body)
 }
 
 func TestACallOverHTTPAnswersCanonically(t *testing.T) {
