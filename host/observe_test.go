@@ -84,7 +84,7 @@ func TestObserversAreToldOfEveryStep(t *testing.T) {
 	}{
 		{"success", "Test", `{"must":""}`, nil, answers(`{"status":"success","data":1}`), whole,
 			host.CallEnd{Tool: "Test", Command: "Do", Transport: "native", Trust: abi.TrustProcess}},
-		{"a plugin's own error", "test.do", `{"must":""}`, nil, answers(`{"status":"error","error":{"code":"X.Y","message":"no"}}`), whole,
+		{"a plugin's own error", "Test.Do", `{"must":""}`, nil, answers(`{"status":"error","data":null,"error":{"code":"X.Y","message":"no"}}`), whole,
 			host.CallEnd{Tool: "Test", Command: "Do", Transport: "native", Trust: abi.TrustProcess}},
 		{"an unknown tool", "Nothing Like It", `{}`, nil, nil, "resolve!TOOL_NOT_FOUND build keep", host.CallEnd{}},
 		{"an unknown command", "Test.Jump", `{}`, nil, nil, "resolve!UNKNOWN_COMMAND build keep",
