@@ -173,19 +173,20 @@ func (s *Server) Key(t testing.TB, spec identity.KeySpec) string {
 	return secret
 }
 
-// Do sends a request with the administrator's key and reads the answer.
-func (s *Server) Do(t testing.TB, method, path, contentType, body string) (status int, header http.Header, answer []byte) {
-	t.Helper()
-	return s.DoAs(t, s.Secret, method, path, contentType, body)
+// As is the server as the holder of another key sees it; "" sends no key.
+func (s *Server) As(secret string) *Server {
+	other := *s
+	other.Secret = secret
+	return &other
 }
 
-// DoAs is Do with the secret of another key; "" sends none.
-func (s *Server) DoAs(t testing.TB, secret, method, path, contentType, body string) (status int, header http.Header, answer []byte) {
+// Do sends a request with the server's Secret and reads the answer.
+func (s *Server) Do(t testing.TB, method, path, contentType, body string) (status int, header http.Header, answer []byte) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, s.URL+path, strings.NewReader(body))
 	must(t, err)
-	if secret != "" {
-		request.Header.Set("Authorization", "Bearer "+secret)
+	if s.Secret != "" {
+		request.Header.Set("Authorization", "Bearer "+s.Secret)
 	}
 	if contentType != "" {
 		request.Header.Set("Content-Type", contentType)
