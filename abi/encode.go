@@ -9,6 +9,12 @@ import (
 // escapes of '<', '>' and '&', which a result is not read by a browser for:
 // strings of a plugin come out as it wrote them.
 func Encode(v any) ([]byte, error) {
+	switch known := v.(type) {
+	case *Result:
+		return known.MarshalJSON() // which is Encode's own form, and need not be compacted again
+	case *Invocation:
+		return known.MarshalJSON()
+	}
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)

@@ -32,7 +32,7 @@ func (p *Plugin) Invoke(ctx context.Context, inv *abi.Invocation) (*abi.Reply, e
 	call := hostfunc.NewCall(ctx, inv, p.grants, hostfunc.Limits{MaxLogBytes: p.limits.MaxLogBytes}, logger)
 	defer call.Close()
 
-	memory := &linearMemory{limit: p.limits.memoryBytes()}
+	memory := &linearMemory{pool: &p.sandbox.memories, limit: p.limits.memoryBytes()}
 	payload, err := p.run(experimental.WithMemoryAllocator(withCall(ctx, call), memory), call, input)
 	if failure := p.failure(ctx, call, memory, err); failure != nil {
 		return nil, failure

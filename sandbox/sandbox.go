@@ -50,6 +50,8 @@ type Sandbox struct {
 	known   map[string]map[string]api.FunctionDefinition // module → name → what the host links
 	db      kv.DB
 	logger  *slog.Logger
+
+	memories memoryPool
 }
 
 // New starts a sandbox. Close it when every plugin of it is done.

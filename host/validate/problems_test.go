@@ -47,7 +47,7 @@ func TestProblems(t *testing.T) {
 			{"/a/0/b", "type", "null", "1 (number)"}, {"/c", "type", "null", "1 (number)"}}},
 		{"null or a reference", `{"anyOf":[{"type":"null"},{"$ref":"vcp:resource"}]}`, `{"$resource":1}`, []Problem{{"/$resource", "type", "a string", "1 (number)"}}},
 		{"text where a resource belongs", `{"properties":{"data":{"$ref":"vcp:resource"}}}`, `{"data":"a.csv"}`, []Problem{{"/data", "type", `a resource, {"$resource": id}`, `"a.csv" (string)`}}},
-		{"no alternative fits", `{"anyOf":[{"type":"null"},{"$ref":"vcp:resource"}]}`, `7`, []Problem{{"", "anyOf", "null or an object", "7 (number)"}}},
+		{"no alternative fits", `{"anyOf":[{"type":"null"},{"$ref":"vcp:resource"}]}`, `7`, []Problem{{"", "anyOf", `null or a resource, {"$resource": id}`, "7 (number)"}}},
 		{"the alternative by its kind", permission, `{"kind":"http","bytes":1}`, []Problem{
 			{"/bytes", "additionalProperties", `no member of this name; known are "hosts" and "kind"`, "1 (number)"}, {"/hosts", "required", "a member of this name", "nothing"}}},
 		{"no alternative of the kind", permission, `{"kind":"magic"}`, []Problem{{"/kind", "oneOf", `"kv" or "http"`, `"magic" (string)`}}},
