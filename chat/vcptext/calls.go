@@ -16,7 +16,7 @@ const (
 	MaxChain = 64
 	// MaxChainBytes bounds the arguments of all calls of a chain together, since
 	// each of them has a copy of what they share.
-	MaxChainBytes = 64 << 20
+	MaxChainBytes = 32 << 20
 )
 
 // Schema is what the block is matched with: the input schemas of one plugin. An

@@ -264,7 +264,7 @@ func TestChainsDoNotMultiply(t *testing.T) {
 		heads += fmt.Sprintf("command%d:「始」A「末」", i+1)
 	}
 	var many strings.Builder
-	for i := range 200_000 {
+	for i := range 100_000 {
 		fmt.Fprintf(&many, "k%dx:「始」「末」", i)
 	}
 	keys := many.String()
@@ -322,7 +322,7 @@ func FuzzFold(f *testing.F) {
 	f.Add("É", "é")
 	f.Add("\xff_", "\xff")
 	f.Fuzz(func(t *testing.T, a, b string) {
-		if firstInvalid(a+b) >= 0 {
+		if firstInvalid(a) >= 0 || firstInvalid(b) >= 0 {
 			return // keys are UTF-8
 		}
 		if got, want := fold(a) == fold(b), abi.SameName(a, b); got != want {

@@ -1,6 +1,7 @@
 package vcptext
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -175,16 +176,13 @@ func (c *chain) fill(w *arguments, block Block, step int, unclaimed []bool) *Syn
 			}
 		}
 	}
-	own := make(map[string]bool, len(w.given))
-	for name := range w.given {
-		own[name] = true
-	}
+	own := maps.Clone(w.given)
 	for i, key := range c.keys {
 		if key.step != 0 {
 			continue
 		}
 		name, known := w.names.match(key.key)
-		if own[name] || !known && !unclaimed[i] && !w.names.open {
+		if _, mine := own[name]; mine || !known && !unclaimed[i] && !w.names.open {
 			continue
 		}
 		if fault := w.set(&block.Fields[i], key.key); fault != nil {

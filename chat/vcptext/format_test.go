@@ -1,6 +1,7 @@
 package vcptext
 
 import (
+	"errors"
 	"reflect"
 	"strings"
 	"testing"
@@ -136,8 +137,8 @@ func FuzzFormat(f *testing.F) {
 // checkPlace counts again where an error is.
 func checkPlace(t *testing.T, text string, err error) {
 	t.Helper()
-	syntax, ok := err.(*SyntaxError) //nolint:errorlint // Parse promises the type itself
-	if !ok || syntax.Offset < 0 || syntax.Offset > len(text) || syntax.Reason == "" {
+	var syntax *SyntaxError
+	if !errors.As(err, &syntax) || syntax.Offset < 0 || syntax.Offset > len(text) || syntax.Reason == "" {
 		t.Fatalf("got %#v", err)
 	}
 	line, column := 1, 1
