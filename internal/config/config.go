@@ -1,7 +1,3 @@
-// Package config resolves the configuration values of plugins. A plugin reads
-// only keys of its own configSchema, and each value comes from the first place
-// that has it: the plugin's own settings, then the host's environment, then the
-// schema's default.
 package config
 
 import (

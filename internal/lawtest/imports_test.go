@@ -76,6 +76,7 @@ var owners = map[string][]string{
 	"golang.org/x/sys":                   {"vcphost/internal/kv"},
 	"github.com/spf13/cobra":             {"vcphost/cmd/vcphost"},
 	"github.com/gofiber/fiber":           {"vcphost/server"},
+	"github.com/goccy/go-yaml":           {"vcphost/internal/config"},
 	"github.com/valyala/fasthttp":        {"vcphost/server"},
 }
 
