@@ -12,6 +12,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"vcphost/server/api"
+	"vcphost/server/identity"
 	"vcphost/server/problem"
 )
 
@@ -111,6 +112,16 @@ func (s *Server) Serve(listener net.Listener) error {
 		return fmt.Errorf("serve on %s: %w", listener.Addr(), err)
 	}
 	return nil
+}
+
+// ServeTrusted answers on a listener whose connections speak for who without a
+// key, until the server is closed. See [api.Trusted] for which listeners can.
+func (s *Server) ServeTrusted(listener net.Listener, who *identity.Identity) error {
+	trusted, err := api.Trusted(listener, who)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	return s.Serve(trusted)
 }
 
 // Close stops taking requests and waits for those that run. When ctx ends

@@ -13,6 +13,7 @@ package api
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -51,6 +52,11 @@ type Options struct {
 	Now       func() time.Time
 	// MaxUploadBytes bounds one upload; zero or less means 1 GiB.
 	MaxUploadBytes int64
+	// Prepare opens what a plugin runs on, so that what is wrong with it shows;
+	// nil leaves plugins unopened.
+	Prepare func(ctx context.Context, plugin *registry.Plugin) error
+	// Process is told on trusted connections.
+	Process Process
 	// Lifetime ends when the server stops; requests that still run end with it.
 	Lifetime context.Context
 }
@@ -104,6 +110,7 @@ type Route struct {
 	Public      bool
 	PerTool     bool // the handler checks: tools:call for the tool, or whose call it is
 	Limited     bool // counts against the bounds of concurrency and rate
+	Local       bool // answers on trusted connections only; elsewhere there is nothing here
 	OperationID string
 	Summary     string
 	Doc         Doc
@@ -130,13 +137,14 @@ type Parameter struct {
 // have none.
 type Content struct{ Type, Schema string }
 
-// Routes lists the endpoints in the order of their documentation.
+// Routes lists the endpoints in the order of their documentation. Those of
+// LocalRoutes are not among them.
 func (a *API) Routes() []Route { return a.routes }
 
 func (a *API) table() []Route {
 	var list []Route
 	for _, part := range [][]Route{
-		a.toolRoutes(), a.resultRoutes(), a.callRoutes(), a.healthRoutes(), a.resourceRoutes(),
+		a.toolRoutes(), a.resultRoutes(), a.callRoutes(), a.keyRoutes(), a.healthRoutes(), a.resourceRoutes(),
 	} {
 		list = append(list, part...)
 	}
@@ -145,7 +153,7 @@ func (a *API) table() []Route {
 
 // Register adds every route to a Fiber app.
 func (a *API) Register(app fiber.Router) {
-	for _, route := range a.routes {
+	for _, route := range slices.Concat(a.routes, a.LocalRoutes()) {
 		app.Add(route.Method, fiberPath(route.Path), a.handler(route))
 	}
 }

@@ -155,7 +155,7 @@ func (r *Request) invocation(call callBody) *abi.Call {
 		Tool: call.tool, Arguments: call.arguments,
 		Options: abi.CallOptions{TimeoutMs: call.options.timeoutMs, NoRecord: call.options.noRecord},
 		Context: abi.CallContext{
-			Owner: r.Identity.Owner, Actor: r.Identity.Actor(), Source: abi.FromHumanTool,
+			Owner: r.Identity.Owner, Actor: r.Identity.Actor(), Source: r.source,
 			RequestID: r.ID, InvocationID: r.api.opts.IDs.New(ids.Invocation), RequestIP: r.remoteIP(),
 		},
 	}

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"strings"
@@ -40,13 +41,26 @@ type progressEvent struct {
 }
 
 // streamCall answers a call as server-sent events: "progress" while it runs,
-// then one "result". The body is written after the handler returned, so the
-// place that the request has within the bounds goes with it.
+// then one "result".
 func (a *API) streamCall(r *Request, call callBody) error {
+	who := r.Identity
+	return a.stream(r, call, func(w *bufio.Writer, result *abi.Result) error {
+		_, body, err := present(result, who, call.options)
+		if err != nil {
+			return err
+		}
+		return writeEvent(w, "result", body)
+	})
+}
+
+// stream runs a call, relays its progress and lets finish write the end. The
+// body is written after the handler returned, so the place that the request has
+// within the bounds goes with it.
+func (a *API) stream(r *Request, call callBody, finish func(*bufio.Writer, *abi.Result) error) error {
 	invocation := r.invocation(call)
 	ctx, cancel := context.WithCancel(a.opts.Lifetime)
 	release := r.detach()
-	who, options := r.Identity, call.options
+	options := call.options
 	r.fiber.Set(fiber.HeaderContentType, eventStream)
 	r.fiber.Set(fiber.HeaderCacheControl, "no-store")
 	r.fiber.Context().SetBodyStreamWriter(func(w *bufio.Writer) {
@@ -62,12 +76,9 @@ func (a *API) streamCall(r *Request, call callBody) error {
 			cancel()
 			return
 		}
-		_, body, err := present(result, who, options)
-		if err != nil {
-			a.opts.Logger.Error("a result could not be presented", "error", err)
-			return
+		if err := finish(w, result); err != nil {
+			a.opts.Logger.Warn("a result did not reach its caller", "resultId", result.ID, "error", err)
 		}
-		writeEvent(w, "result", body)
 	})
 	return nil
 }
@@ -124,7 +135,13 @@ func writeProgress(w *bufio.Writer, invocationID string, event abi.Progress) err
 	return writeEvent(w, "progress", body)
 }
 
+// writeEvent writes one event. Data of several lines goes as several data
+// fields, which its reader joins again.
 func writeEvent(w *bufio.Writer, name string, body []byte) error {
-	_, _ = fmt.Fprintf(w, "event: %s\ndata: %s\n\n", name, body) // Flush tells
+	_, _ = fmt.Fprintf(w, "event: %s\n", name) // Flush tells
+	for line := range bytes.SplitSeq(bytes.ReplaceAll(body, []byte{'\r'}, []byte{' '}), []byte{'\n'}) {
+		_, _ = fmt.Fprintf(w, "data: %s\n", line)
+	}
+	_ = w.WriteByte('\n')
 	return w.Flush()
 }

@@ -18,7 +18,7 @@ var errClientLeft = errors.New("the client left")
 // connection. The returned function ends the watch and waits for it.
 func (r *Request) untilClientLeaves() (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(r.ctx)
-	conn := r.fiber.Context().Conn()
+	conn := plainConn(r.fiber.Context().Conn())
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		ticker := time.NewTicker(leaveInterval)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"vcphost/abi"
 	"vcphost/internal/ids"
 	"vcphost/server/identity"
 	"vcphost/server/problem"
@@ -31,6 +32,8 @@ type Request struct {
 
 	ID       string // of the request, echoed in X-Request-Id
 	Identity *identity.Identity
+	trusted  bool             // the connection itself, not a key, says who asks
+	source   abi.OriginSource // of calls
 }
 
 // handler wraps a route in what every request owes: an id, a known caller, the
@@ -40,7 +43,7 @@ func (a *API) handler(route Route) fiber.Handler {
 		began := a.opts.Now()
 		ctx, cancel := context.WithCancel(a.opts.Lifetime)
 		defer cancel()
-		r := &Request{api: a, route: route, fiber: c, ctx: ctx}
+		r := &Request{api: a, route: route, fiber: c, ctx: ctx, source: abi.FromHumanTool}
 		r.identify()
 		err := r.safely(r.serve)
 		if err != nil {
@@ -61,6 +64,9 @@ func (r *Request) serve() error {
 	}
 	if err := r.authenticate(); err != nil {
 		return err
+	}
+	if r.route.Local && !r.trusted {
+		return problem.NotFound("")
 	}
 	if r.route.Scope != "" && !r.Identity.Scopes.Allow(r.route.Scope) {
 		return problem.Forbidden("the key lacks the scope %s", r.route.Scope)
@@ -104,7 +110,13 @@ func (r *Request) identify() {
 	r.fiber.Set(fiber.HeaderXRequestID, r.ID)
 }
 
+// authenticate tells who asks: by a key, or without one by the connection where
+// that is trusted.
 func (r *Request) authenticate() error {
+	if who := trustedBy(r.fiber.Context().Conn()); who != nil && r.Header(fiber.HeaderAuthorization) == "" {
+		r.Identity, r.trusted = who, true
+		return nil
+	}
 	scheme, secret, ok := strings.Cut(r.Header(fiber.HeaderAuthorization), " ")
 	if !ok || !strings.EqualFold(scheme, "Bearer") || secret == "" {
 		r.fiber.Set(fiber.HeaderWWWAuthenticate, "Bearer")
@@ -135,6 +147,9 @@ func (r *Request) fail(err error) {
 	if !errors.As(err, &told) {
 		r.api.opts.Logger.Error("a request failed", "requestId", r.ID, "route", r.route.Path, "error", err)
 		told = problem.Internal()
+		if r.trusted { // whoever reads this may read the log as well
+			told.Detail = err.Error()
+		}
 	}
 	answer := *told
 	answer.RequestID, answer.Instance = r.ID, strings.Clone(r.fiber.Path())
