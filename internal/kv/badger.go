@@ -254,14 +254,17 @@ func (b *badgerDB) Sync() error {
 	if err := b.db.Sync(); err != nil {
 		return fmt.Errorf("sync %s: %w", b.dir, err)
 	}
-	logs, err := filepath.Glob(filepath.Join(b.dir, "*.mem"))
+	files, err := os.ReadDir(b.dir) // no Glob: the directory's own name may hold its signs
 	if err != nil {
 		return fmt.Errorf("sync %s: %w", b.dir, err)
 	}
-	for _, path := range logs {
+	for _, file := range files {
+		if filepath.Ext(file.Name()) != ".mem" {
+			continue
+		}
 		// A log that is gone has become a table, which Badger syncs.
-		if err := syncFile(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("sync %s: %w", path, err)
+		if err := syncFile(filepath.Join(b.dir, file.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("sync %s: %w", b.dir, err)
 		}
 	}
 	return nil

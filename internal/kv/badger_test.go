@@ -46,6 +46,16 @@ func TestReopen(t *testing.T) {
 	}
 }
 
+func TestAnyNameOfADirectory(t *testing.T) {
+	for _, name := range []string{"a[b", "*", "{x", "a b", "ü\u202e", "new\nline"} {
+		db := openBadger(t, filepath.Join(t.TempDir(), name))
+		kvtest.Set(t, db, "a", "1")
+		if err := errors.Join(db.Sync(), db.Close()); err != nil {
+			t.Errorf("in %q: %v", name, err)
+		}
+	}
+}
+
 func TestLockedByThisProcess(t *testing.T) {
 	dir := t.TempDir()
 	db := openBadger(t, dir)
