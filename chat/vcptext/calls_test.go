@@ -274,6 +274,7 @@ func TestChainsDoNotMultiply(t *testing.T) {
 	}{
 		{"large shared value", heads + "x:「始」" + strings.Repeat("x", 10<<20) + "「末」", false},
 		{"many shared keys", heads + keys, false},
+		{"many shared keys, almost too many", heads + keys[:strings.Index(keys, "k30000x")], true},
 		{"many keys of one step", heads + strings.ReplaceAll(keys, "x:", "x1:"), true},
 		{"long commands", strings.ReplaceAll(heads, "A", strings.Repeat("A", 100<<10)) + strings.ReplaceAll(keys, "x:", "x1:"), true},
 		{"long key", heads + strings.Repeat("k_", 5<<20) + "1:「始」「末」", true},

@@ -146,10 +146,27 @@ func (c *chain) assign(block Block) *SyntaxError {
 	return nil
 }
 
-func (c *chain) calls(block Block, s *schemas) ([]Call, *SyntaxError) {
-	unclaimed := make([]bool, len(block.Fields)) // shared fields that no command names
+// unclaimed tells which shared fields no command names, so that each gets them,
+// and how many bytes they take at least.
+func (c *chain) unclaimed(block Block) (fields []bool, size int) {
+	fields = make([]bool, len(block.Fields))
 	for i, key := range c.keys {
-		unclaimed[i] = key.step == 0 && !anyNames(c.names, key.key)
+		if key.step == 0 && !anyNames(c.names, key.key) {
+			fields[i] = true
+			size += len(`"":"",`) + len(key.key) + len(block.Fields[i].Value)
+		}
+	}
+	return fields, size
+}
+
+func tooLarge(block Block) *SyntaxError {
+	return refuse(block.Position, "the arguments of the chain take more than %d bytes", MaxChainBytes)
+}
+
+func (c *chain) calls(block Block, s *schemas) ([]Call, *SyntaxError) {
+	unclaimed, size := c.unclaimed(block)
+	if size > MaxChainBytes/len(c.commands) { // told before the work, not after it
+		return nil, tooLarge(block)
 	}
 	calls := make([]Call, 0, len(c.commands))
 	total := 0
@@ -160,7 +177,7 @@ func (c *chain) calls(block Block, s *schemas) ([]Call, *SyntaxError) {
 		}
 		call := Call{Command: command.Value, Arguments: w.object(), Step: i + 1}
 		if total += len(call.Arguments); total > MaxChainBytes {
-			return nil, refuse(block.Position, "the arguments of the chain take more than %d bytes", MaxChainBytes)
+			return nil, tooLarge(block)
 		}
 		calls = append(calls, call)
 	}
