@@ -20,6 +20,7 @@ type callBody struct {
 	tool      string
 	arguments json.RawMessage
 	options   callOptions
+	maid      string // of a text block; "" without
 }
 
 // callOptions are the members of options (§9.1).

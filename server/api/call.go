@@ -155,10 +155,22 @@ func (r *Request) invocation(call callBody) *abi.Call {
 		Tool: call.tool, Arguments: call.arguments,
 		Options: abi.CallOptions{TimeoutMs: call.options.timeoutMs, NoRecord: call.options.noRecord},
 		Context: abi.CallContext{
-			Owner: r.Identity.Owner, Actor: r.Identity.Actor(), Source: r.source,
+			Owner: r.Identity.Owner, Actor: r.actor(call.maid), Source: r.source,
 			RequestID: r.ID, InvocationID: r.api.opts.IDs.New(ids.Invocation), RequestIP: r.remoteIP(),
 		},
 	}
+}
+
+// actor is who makes the call, under the name that callers of older systems
+// give where the call has one.
+func (r *Request) actor(maid string) *abi.Actor {
+	actor := r.Identity.Actor()
+	if maid != "" {
+		named := *actor
+		named.Maid = &maid
+		actor = &named
+	}
+	return actor
 }
 
 // execute runs a call under the ids by which it can be interrupted.

@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 
-	"vcphost/abi"
 	"vcphost/chat/vcptext"
 	"vcphost/host/registry"
 	"vcphost/server/problem"
 )
+
+// maxBlocks bounds the calls that one text can ask for.
+const maxBlocks = 64
 
 // humanText runs the VCP blocks of a text, in order. Text is a syntax for calls
 // only: the answer is the canonical result, or a list of them where the text
@@ -21,6 +23,9 @@ func (a *API) humanText(r *Request) error {
 	blocks, err := vcptext.Parse(string(body))
 	if err != nil {
 		return badText(err)
+	}
+	if len(blocks) > maxBlocks {
+		return problem.PayloadTooLarge("the text has %d blocks, and at most %d are taken", len(blocks), maxBlocks)
 	}
 	options := callOptions{view: viewCanonical}
 	if err := options.query(r); err != nil {
@@ -42,7 +47,7 @@ func (a *API) humanText(r *Request) error {
 	if len(calls) == 1 && len(calls[0]) == 1 {
 		return a.answerCall(r, calls[0][0])
 	}
-	return a.answerChains(r, calls, blocks)
+	return a.answerChains(r, calls)
 }
 
 func badText(err error) error {
@@ -60,7 +65,7 @@ func (a *API) textCalls(block vcptext.Block, options callOptions) ([]callBody, e
 	tool, named := block.Tool, ""
 	plugin, command, ok := a.opts.Registry.Snapshot().Resolve(block.Tool)
 	if ok && plugin.Manifest != nil && plugin.Manifest.Strict() {
-		schema, named = textSchema{plugin}, command
+		schema, named = textSchema{plugin, command}, command
 		if named != "" {
 			tool = plugin.Name
 		}
@@ -75,21 +80,19 @@ func (a *API) textCalls(block vcptext.Block, options callOptions) ([]callBody, e
 		if named != "" {
 			name += "." + named
 		}
-		calls = append(calls, callBody{tool: name, arguments: call.Arguments, options: options})
+		calls = append(calls, callBody{tool: name, arguments: call.Arguments, options: options, maid: block.Control.Maid})
 	}
 	return calls, nil
 }
 
 // answerChains runs several calls and answers with the list of their results.
-func (a *API) answerChains(r *Request, chains [][]callBody, blocks []vcptext.Block) error {
+func (a *API) answerChains(r *Request, chains [][]callBody) error {
 	ctx, stop := r.untilClientLeaves()
 	defer stop()
 	out := []byte{'['}
-	for i, chain := range chains {
+	for _, chain := range chains {
 		for _, call := range chain {
-			invocation := r.invocation(call)
-			withMaid(invocation, blocks[i].Control.Maid)
-			result := a.execute(ctx, invocation, call.options, nil)
+			result := a.execute(ctx, r.invocation(call), call.options, nil)
 			_, body, err := present(result, r.Identity, call.options)
 			if err != nil {
 				return err
@@ -103,27 +106,26 @@ func (a *API) answerChains(r *Request, chains [][]callBody, blocks []vcptext.Blo
 	return r.JSON(200, append(out, ']'))
 }
 
-// withMaid notes the name that callers of older systems give.
-func withMaid(call *abi.Call, maid string) {
-	if maid == "" {
-		return
-	}
-	actor := abi.Actor{Type: abi.ActorAgent}
-	if call.Context.Actor != nil {
-		actor = *call.Context.Actor
-	}
-	actor.Maid = &maid
-	call.Context.Actor = &actor
-}
-
 // textSchema lets the parser of text blocks ask a plugin what its commands
 // take.
-type textSchema struct{ plugin *registry.Plugin }
+type textSchema struct {
+	plugin *registry.Plugin
+	named  string // the COMMAND of "TOOL.COMMAND", "" without
+}
 
 // InputNames lists the parameters of a command.
-func (s textSchema) InputNames(command string) []string { return s.plugin.InputNames(command) }
+func (s textSchema) InputNames(command string) []string {
+	return s.plugin.InputNames(s.or(command))
+}
+
+func (s textSchema) or(command string) string {
+	if command == "" {
+		return s.named
+	}
+	return command
+}
 
 // InputTypes lists the types that a parameter may have.
 func (s textSchema) InputTypes(command, name string) []string {
-	return s.plugin.InputType(command, name).Types
+	return s.plugin.InputType(s.or(command), name).Types
 }
