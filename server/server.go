@@ -91,6 +91,7 @@ func unrouted(c *fiber.Ctx, err error) error {
 	if errors.As(err, &told) {
 		status = told.Code
 	}
+	api.DropBody(c)
 	api.WriteProblem(c, problem.ForStatus(status))
 	return nil
 }

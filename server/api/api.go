@@ -108,14 +108,20 @@ type Route struct {
 	// those that check the tool that is called.
 	Scope       identity.Scope
 	Public      bool
-	PerTool     bool // the handler checks: tools:call for the tool, or whose call it is
-	Limited     bool // counts against the bounds of concurrency and rate
-	Local       bool // answers on trusted connections only; elsewhere there is nothing here
+	Alternative Alternative // nil: nothing but a key with the scope opens the route
+	PerTool     bool        // the handler checks: tools:call for the tool, or whose call it is
+	Limited     bool        // counts against the bounds of concurrency and rate
+	Local       bool        // answers on trusted connections only; elsewhere there is nothing here
 	OperationID string
 	Summary     string
 	Doc         Doc
 	Handle      func(r *Request) error
 }
+
+// Alternative looks for a proof other than a key, such as a signature in the
+// URL, and gives the identity for which it stands. Nil means that the request
+// brings none, and needs a key; an error is the answer to a proof that fails.
+type Alternative func(r *Request) (*identity.Identity, error)
 
 // Doc is what the API's own description says of a route's bodies.
 type Doc struct {

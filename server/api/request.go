@@ -32,6 +32,7 @@ type Request struct {
 
 	ID       string // of the request, echoed in X-Request-Id
 	Identity *identity.Identity
+	body     *requestBody
 	trusted  bool             // the connection itself, not a key, says who asks
 	source   abi.OriginSource // of calls
 }
@@ -43,12 +44,13 @@ func (a *API) handler(route Route) fiber.Handler {
 		began := a.opts.Now()
 		ctx, cancel := context.WithCancel(a.opts.Lifetime)
 		defer cancel()
-		r := &Request{api: a, route: route, fiber: c, ctx: ctx, source: abi.FromHumanTool}
+		r := &Request{api: a, route: route, fiber: c, ctx: ctx, body: newRequestBody(c), source: abi.FromHumanTool}
 		r.identify()
 		err := r.safely(r.serve)
 		if err != nil {
 			r.fail(err)
 		}
+		r.body.settle(c)
 		took := a.opts.Now().Sub(began)
 		if a.opts.Observer != nil {
 			a.opts.Observer.Request(route.Method+" "+route.Path, c.Response().StatusCode(), took)
@@ -62,14 +64,8 @@ func (r *Request) serve() error {
 	if r.route.Public {
 		return r.route.Handle(r)
 	}
-	if err := r.authenticate(); err != nil {
+	if err := r.authorize(); err != nil {
 		return err
-	}
-	if r.route.Local && !r.trusted {
-		return problem.NotFound("")
-	}
-	if r.route.Scope != "" && !r.Identity.Scopes.Allow(r.route.Scope) {
-		return problem.Forbidden("the key lacks the scope %s", r.route.Scope)
 	}
 	if r.route.Limited && r.api.opts.Admission != nil {
 		release, err := r.api.opts.Admission.Admit(r.ctx, r.Identity)
@@ -108,6 +104,27 @@ func (r *Request) identify() {
 		r.ID = r.api.opts.IDs.New(ids.Request)
 	}
 	r.fiber.Set(fiber.HeaderXRequestID, r.ID)
+}
+
+// authorize lets through what the route's own proof or a key allows.
+func (r *Request) authorize() error {
+	if r.route.Alternative != nil {
+		who, err := r.route.Alternative(r)
+		if err != nil || who != nil {
+			r.Identity = who
+			return err
+		}
+	}
+	if err := r.authenticate(); err != nil {
+		return err
+	}
+	if r.route.Local && !r.trusted {
+		return problem.NotFound("")
+	}
+	if r.route.Scope != "" && !r.Identity.Scopes.Allow(r.route.Scope) {
+		return problem.Forbidden("the key lacks the scope %s", r.route.Scope)
+	}
+	return nil
 }
 
 // authenticate tells who asks: by a key, or without one by the connection where
@@ -205,13 +222,9 @@ func (r *Request) ContentType() string {
 	return kind
 }
 
-// BodyReader streams the body as it comes.
-func (r *Request) BodyReader() io.Reader {
-	if stream := r.fiber.Context().RequestBodyStream(); stream != nil {
-		return stream
-	}
-	return strings.NewReader(string(r.fiber.Request().Body()))
-}
+// BodyReader streams the body as it comes. A body that breaks off ends with
+// io.ErrUnexpectedEOF.
+func (r *Request) BodyReader() io.Reader { return r.body }
 
 // Body reads the whole body, at most limit bytes of it.
 func (r *Request) Body(limit int64) ([]byte, error) {
