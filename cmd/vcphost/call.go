@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -127,16 +126,6 @@ func (p *Program) printProgress(event abi.Progress) {
 		fraction = fmt.Sprintf(" %3.0f%%", *event.Progress*100)
 	}
 	fmt.Fprintf(p.Stderr, "progress: %s%s %s\n", printable(event.Stage), fraction, printable(event.Message))
-}
-
-// printable keeps what a plugin says from steering the terminal.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
-			return -1
-		}
-		return r
-	}, s)
 }
 
 // inputTypes tells what the schema of the command that is being called says of

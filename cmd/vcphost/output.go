@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"vcphost/abi"
 	"vcphost/presenters"
@@ -31,6 +35,8 @@ func (p *Program) printResult(result *abi.Result, view string, maxCharacters int
 		text = []byte(ai.Present(seen, ai.Budget{MaxCharacters: maxCharacters}).Text)
 	} else if text, err = human.PresentIndent(seen, "  "); err != nil {
 		return fmt.Errorf("print the result: %w", err)
+	} else {
+		text = escapeInvisible(text)
 	}
 	if len(text) == 0 || text[len(text)-1] != '\n' {
 		text = append(text, '\n')
@@ -39,6 +45,49 @@ func (p *Program) printResult(result *abi.Result, view string, maxCharacters int
 		return fmt.Errorf("print the result: %w", err)
 	}
 	return nil
+}
+
+// escapeInvisible writes those characters of a JSON text that would steer a
+// terminal as escapes, which are the same string. They can stand in strings only.
+func escapeInvisible(text []byte) []byte {
+	if !bytes.ContainsFunc(text, func(r rune) bool { return r != '\n' && steers(r) }) {
+		return text
+	}
+	out := make([]byte, 0, len(text)+len(text)/8)
+	for _, r := range string(text) {
+		if r == '\n' || !steers(r) {
+			out = utf8.AppendRune(out, r)
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, r) {
+			out = fmt.Appendf(out, `\u%04x`, unit)
+		}
+	}
+	return out
+}
+
+// printable keeps what a plugin says from steering the terminal.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if steers(r) {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// steers reports whether a terminal acts on a character instead of showing it:
+// controls, line separators, and what changes the direction of text. The two
+// joiners stay, which scripts and emoji need.
+func steers(r rune) bool {
+	const zwnj, zwj = '\u200c', '\u200d'
+	switch {
+	case r == zwnj || r == zwj:
+		return false
+	case r == '\u2028', r == '\u2029':
+		return true
+	}
+	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r)
 }
 
 // outDir is the directory that --out names, nil where it names none. It is
@@ -90,27 +139,52 @@ func (a *application) writeResources(ctx context.Context, result *abi.Result, ou
 }
 
 // freeName gives a name that no other resource of the result has, in any case:
-// chart.png, chart-2.png, …
+// chart.png, chart-2.png, … What a plugin names never becomes a hidden file,
+// such as a shell's start-up file in a home directory.
 func freeName(name string, taken map[string]bool) string {
+	if strings.HasPrefix(name, ".") {
+		name = "_" + name[1:]
+	}
 	extension := filepath.Ext(name)
+	if len(extension) > abi.MaxFileNameBytes/2 {
+		extension = ""
+	}
 	stem := strings.TrimSuffix(name, extension)
 	for i := 2; taken[strings.ToLower(name)]; i++ {
-		name = fmt.Sprintf("%s-%d%s", stem, i, extension)
+		suffix := fmt.Sprintf("-%d%s", i, extension)
+		name = firstBytes(stem, abi.MaxFileNameBytes-len(suffix)) + suffix
 	}
 	taken[strings.ToLower(name)] = true
 	return name
 }
 
+// firstBytes cuts s to at most most bytes, between two code points.
+func firstBytes(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	for !utf8.RuneStart(s[most]) {
+		most--
+	}
+	return s[:most]
+}
+
+// writeResource writes under a name that no plugin can choose and gives the file
+// its own name once it is whole.
 func (a *application) writeResource(ctx context.Context, root *os.Root, id, name string) (err error) {
-	partial := name + ".partial"
-	file, err := root.Create(partial)
+	partial := ".vcphost-" + id
+	file, err := root.OpenFile(partial, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(a.store.copyResource(ctx, file, id), file.Close()); err != nil {
+	err = errors.Join(a.store.copyResource(ctx, file, id), file.Close())
+	if err == nil {
+		err = root.Rename(partial, name)
+	}
+	if err != nil {
 		return errors.Join(err, root.Remove(partial))
 	}
-	return root.Rename(partial, name)
+	return nil
 }
 
 // copyResource streams the bytes of a resource.

@@ -47,7 +47,7 @@ func (p *Program) Run(ctx context.Context) int {
 	root := p.command()
 	root.SetArgs(append([]string{}, p.Args...)) // nil would mean those of the process
 	if err := root.ExecuteContext(ctx); err != nil {
-		fmt.Fprintf(p.Stderr, "vcphost: %s\n", oneLine(err))
+		fmt.Fprintf(p.Stderr, "vcphost: %s\n", printable(oneLine(err)))
 		return exitNoResult
 	}
 	return p.status
