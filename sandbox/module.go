@@ -70,7 +70,7 @@ func (s *Sandbox) Open(ctx context.Context, m Module) (*Plugin, error) {
 	if err := s.checkImports(m.Binary); err != nil {
 		return nil, refused(err)
 	}
-	compiled, err := s.runtime.CompileModule(ctx, m.Binary)
+	compiled, err := s.compile(ctx, m.Binary)
 	if err != nil {
 		return nil, refused(fmt.Errorf("does not compile: %w", err))
 	}

@@ -22,7 +22,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -47,6 +46,7 @@ type Options struct {
 type Sandbox struct {
 	runtime wazero.Runtime
 	cache   wazero.CompilationCache
+	kept    string                                       // directory of compiled modules; "" where none is kept
 	known   map[string]map[string]api.FunctionDefinition // module → name → what the host links
 	db      kv.DB
 	logger  *slog.Logger
@@ -67,6 +67,7 @@ func New(ctx context.Context, opts *Options) (*Sandbox, error) {
 	s := &Sandbox{
 		runtime: wazero.NewRuntimeWithConfig(ctx, withDeadline(config)),
 		cache:   cache,
+		kept:    opts.CacheDir,
 		known:   map[string]map[string]api.FunctionDefinition{},
 		db:      opts.DB,
 		logger:  opts.Logger,
@@ -84,20 +85,6 @@ func New(ctx context.Context, opts *Options) (*Sandbox, error) {
 // place that decides how a running guest is interrupted.
 func withDeadline(config wazero.RuntimeConfig) wazero.RuntimeConfig {
 	return config.WithCloseOnContextDone(true)
-}
-
-func openCache(dir string) (wazero.CompilationCache, error) {
-	if dir == "" {
-		return wazero.NewCompilationCache(), nil
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make the directory for compiled modules: %w", err)
-	}
-	cache, err := wazero.NewCompilationCacheWithDir(dir)
-	if err != nil {
-		return nil, fmt.Errorf("open the cache of compiled modules: %w", err)
-	}
-	return cache, nil
 }
 
 // link instantiates the host's modules and remembers what they offer, so that
