@@ -74,6 +74,7 @@ var owners = map[string][]string{
 	"github.com/gabriel-vasile/mimetype": {"vcphost/resources"},
 	"golang.org/x/image":                 {"vcphost/resources"},
 	"golang.org/x/sys":                   {"vcphost/internal/kv"},
+	"golang.org/x/time":                  {"vcphost/server/limit"},
 	"github.com/spf13/cobra":             {"vcphost/cmd/vcphost"},
 	"github.com/gofiber/fiber":           {"vcphost/server"},
 	"github.com/goccy/go-yaml":           {"vcphost/internal/config"},
