@@ -57,14 +57,15 @@ func New(opts Options) *Server {
 	if opts.API.Logger == nil {
 		opts.API.Logger = opts.Logger
 	}
-	s := &Server{app: fiber.New(opts.fiber()), api: api.New(opts.API), stop: stop}
+	s := &Server{api: api.New(opts.API), stop: stop}
+	s.app = fiber.New(opts.fiber(s.unrouted))
 	s.app.Server().NoDefaultServerHeader = true
 	s.api.Register(s.app)
 	s.app.Use(func(c *fiber.Ctx) error { return fiber.ErrNotFound })
 	return s
 }
 
-func (o Options) fiber() fiber.Config {
+func (o Options) fiber(unrouted fiber.ErrorHandler) fiber.Config {
 	return fiber.Config{
 		AppName: "vcphost", DisableStartupMessage: true, StrictRouting: true, CaseSensitive: true, UnescapePath: true,
 		StreamRequestBody: true, DisablePreParseMultipartForm: true, BodyLimit: bodyPrefetch,
@@ -85,15 +86,13 @@ func orDefault[T time.Duration | int](value, missing T) T {
 
 // unrouted answers what reached no route: a path or a method that there is not,
 // or a request that could not be read.
-func unrouted(c *fiber.Ctx, err error) error {
+func (s *Server) unrouted(c *fiber.Ctx, err error) error {
 	status := fiber.StatusInternalServerError
 	var told *fiber.Error
 	if errors.As(err, &told) {
 		status = told.Code
 	}
-	api.DropBody(c)
-	api.WriteProblem(c, problem.ForStatus(status))
-	return nil
+	return s.api.Unrouted(c, problem.ForStatus(status))
 }
 
 // API gives the table of routes.

@@ -24,6 +24,7 @@ import (
 	"vcphost/internal/ids"
 	"vcphost/resources"
 	"vcphost/server/identity"
+	"vcphost/server/signedurl"
 )
 
 // Executor runs one call and always answers with a canonical result.
@@ -46,12 +47,16 @@ type Options struct {
 	Keys      Authenticator
 	KeyStore  *identity.Store // for the keys' own routes; nil leaves them out
 	Admission Admission       // nil admits everything
-	Observer  Observer        // nil observes nothing
+	Observers []Observer      // are told of every request, in this order; none is nil
 	Logger    *slog.Logger
 	IDs       *ids.Source
 	Now       func() time.Time
 	// MaxUploadBytes bounds one upload; zero or less means 1 GiB.
 	MaxUploadBytes int64
+	// TransferStall is how long the client of an upload or a download may take
+	// for 128 KiB; zero or less means a minute.
+	TransferStall time.Duration
+	URLs          *signedurl.Signer // nil: there are no signed URLs
 	// Prepare opens what a plugin runs on, so that what is wrong with it shows;
 	// nil leaves plugins unopened.
 	Prepare func(ctx context.Context, plugin *registry.Plugin) error
@@ -66,11 +71,6 @@ type Options struct {
 // *problem.Problem.
 type Admission interface {
 	Admit(ctx context.Context, who *identity.Identity) (release func(), err error)
-}
-
-// Observer is told of every request when it is over.
-type Observer interface {
-	Request(route string, status int, took time.Duration)
 }
 
 // API is the table of routes and what their handlers need. It is safe for
@@ -95,6 +95,7 @@ func New(opts Options) *API {
 	if opts.Lifetime == nil {
 		opts.Lifetime = context.Background()
 	}
+	opts.boundTransfers()
 	a := &API{opts: opts, running: newRunning()}
 	a.routes = a.table()
 	return a

@@ -151,12 +151,14 @@ func (a *API) answerCall(r *Request, call callBody) error {
 // invocation is the call as the host gets it, with nothing of the request's
 // own memory in it.
 func (r *Request) invocation(call callBody) *abi.Call {
+	id := r.api.opts.IDs.New(ids.Invocation)
+	r.watch.called(id)
 	return &abi.Call{
 		Tool: call.tool, Arguments: call.arguments,
 		Options: abi.CallOptions{TimeoutMs: call.options.timeoutMs, NoRecord: call.options.noRecord},
 		Context: abi.CallContext{
 			Owner: r.Identity.Owner, Actor: r.actor(call.maid), Source: r.source,
-			RequestID: r.ID, InvocationID: r.api.opts.IDs.New(ids.Invocation), RequestIP: r.remoteIP(),
+			RequestID: r.ID, InvocationID: id, RequestIP: r.remoteIP(),
 		},
 	}
 }

@@ -3,7 +3,6 @@ package api
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"fmt"
 	"strings"
 	"sync"
@@ -58,7 +57,7 @@ func (a *API) streamCall(r *Request, call callBody) error {
 // within the bounds goes with it.
 func (a *API) stream(r *Request, call callBody, finish func(*bufio.Writer, *abi.Result) error) error {
 	invocation := r.invocation(call)
-	ctx, cancel := context.WithCancel(a.opts.Lifetime)
+	ctx, cancel := r.outliving()
 	release := r.detach()
 	options := call.options
 	r.fiber.Set(fiber.HeaderContentType, eventStream)

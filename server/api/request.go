@@ -8,7 +8,6 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -35,27 +34,24 @@ type Request struct {
 	body     *requestBody
 	trusted  bool             // the connection itself, not a key, says who asks
 	source   abi.OriginSource // of calls
+	watch    watch
 }
 
 // handler wraps a route in what every request owes: an id, a known caller, the
 // scope, a place within the bounds, and an answer whatever happens.
 func (a *API) handler(route Route) fiber.Handler {
 	return func(c *fiber.Ctx) error {
-		began := a.opts.Now()
 		ctx, cancel := context.WithCancel(a.opts.Lifetime)
 		defer cancel()
 		r := &Request{api: a, route: route, fiber: c, ctx: ctx, body: newRequestBody(c), source: abi.FromHumanTool}
 		r.identify()
+		r.observe()
 		err := r.safely(r.serve)
 		if err != nil {
 			r.fail(err)
 		}
 		r.body.settle(c)
-		took := a.opts.Now().Sub(began)
-		if a.opts.Observer != nil {
-			a.opts.Observer.Request(route.Method+" "+route.Path, c.Response().StatusCode(), took)
-		}
-		r.log(took, err)
+		r.answered(err)
 		return nil
 	}
 }
@@ -85,13 +81,17 @@ func (r *Request) leave() {
 }
 
 // detach hands the place within the bounds to work that outlives the handler,
-// and gives the function that ends it.
+// and gives the function that ends it, and the request with it.
 func (r *Request) detach() (release func()) {
 	r.detached = true
+	end := r.outlive()
 	if r.release == nil {
-		return func() {}
+		return end
 	}
-	return r.release
+	return func() {
+		r.release()
+		end()
+	}
 }
 
 // maxRequestIDBytes bounds an id that the caller gives.
@@ -151,7 +151,7 @@ func (r *Request) authenticate() error {
 func (r *Request) safely(do func() error) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			r.api.opts.Logger.Error("a handler panicked", "requestId", r.ID, "panic", cause, "stack", string(debug.Stack()))
+			r.api.opts.Logger.ErrorContext(r.ctx, "a handler panicked", "requestId", r.ID, "panic", cause, "stack", string(debug.Stack()))
 			err = problem.Internal()
 		}
 	}()
@@ -162,7 +162,7 @@ func (r *Request) safely(do func() error) (err error) {
 func (r *Request) fail(err error) {
 	var told *problem.Problem
 	if !errors.As(err, &told) {
-		r.api.opts.Logger.Error("a request failed", "requestId", r.ID, "route", r.route.Path, "error", err)
+		r.api.opts.Logger.ErrorContext(r.ctx, "a request failed", "requestId", r.ID, "route", r.route.Path, "error", err)
 		told = problem.Internal()
 		if r.trusted { // whoever reads this may read the log as well
 			told.Detail = err.Error()
@@ -185,20 +185,6 @@ func WriteProblem(c *fiber.Ctx, told *problem.Problem) {
 	}
 	c.Set(fiber.HeaderContentType, problem.MediaType)
 	c.Response().SetBodyRaw(told.Bytes())
-}
-
-func (r *Request) log(took time.Duration, err error) {
-	attributes := []any{
-		"requestId", r.ID, "method", r.route.Method, "route", r.route.Path,
-		"status", r.fiber.Response().StatusCode(), "durationMs", took.Milliseconds(),
-	}
-	if r.Identity != nil {
-		attributes = append(attributes, "keyId", r.Identity.KeyID)
-	}
-	if err != nil {
-		attributes = append(attributes, "problem", err.Error())
-	}
-	r.api.opts.Logger.Info("request", attributes...)
 }
 
 // Context ends when the request does.

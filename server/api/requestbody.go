@@ -59,7 +59,3 @@ func (b *requestBody) settle(c *fiber.Ctx) {
 		c.Response().SetConnectionClose()
 	}
 }
-
-// DropBody sees to it that the body of a request that no route takes is not
-// taken for the next request.
-func DropBody(c *fiber.Ctx) { newRequestBody(c).settle(c) }
