@@ -32,6 +32,8 @@ type Options struct {
 	Observers []Observer
 	// ServerID is told in every result; empty means "local".
 	ServerID string
+	// Breaker says when calls of a plugin that cannot be reached are refused.
+	Breaker BreakerOptions
 }
 
 // Host runs calls. It is safe for concurrent use.
@@ -40,6 +42,7 @@ type Host struct {
 	resources  *resources.Store
 	recorder   Recorder
 	transports transports
+	breakers   *breakers
 	logger     *slog.Logger
 	now        func() time.Time
 	ids        *ids.Source
@@ -61,6 +64,7 @@ func New(opts Options) (*Host, error) {
 	if h.logger == nil {
 		h.logger = slog.New(slog.DiscardHandler)
 	}
+	h.breakers = newBreakers(opts.Breaker, h.logger)
 	if h.now == nil {
 		h.now = time.Now
 	}

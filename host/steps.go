@@ -147,6 +147,12 @@ func (r *run) invoke(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
+	pass, err := r.host.breakers.enter(r.plugin)
+	if err != nil {
+		return err
+	}
+	var how outcome
+	defer func() { pass.leave(how) }()
 	r.invoked = true
 	deadline := time.Now().Add(r.timeout)
 	ctx, cancel := context.WithDeadline(ctx, deadline)
@@ -157,6 +163,7 @@ func (r *run) invoke(ctx context.Context) error {
 		Actor: r.call.Context.Actor, Source: r.call.Context.Source, Inputs: r.inputs,
 		Resources: r.session, Reader: r.session, Progress: r.call.Context.Progress,
 	})
+	how = outcomeOf(ctx, err)
 	switch {
 	case ctx.Err() != nil: // what comes too late does not count, payload or error
 		return r.ended(ctx, err)
