@@ -35,6 +35,7 @@ func (p *Plugin) Invoke(ctx context.Context, inv *abi.Invocation) (*abi.Reply, e
 	memory := &linearMemory{pool: &p.sandbox.memories, limit: p.limits.memoryBytes()}
 	payload, err := p.run(experimental.WithMemoryAllocator(withCall(ctx, call), memory), call, input)
 	if failure := p.failure(ctx, call, memory, err); failure != nil {
+		p.sandbox.counters.failed.Add(1)
 		return nil, failure
 	}
 	return &abi.Reply{Payload: payload, Warnings: call.Warnings()}, nil
@@ -69,6 +70,9 @@ func (p *Plugin) run(ctx context.Context, call *hostfunc.Call, input []byte) (pa
 	if err != nil {
 		return nil, fmt.Errorf("start an instance: %w", err)
 	}
+	p.sandbox.counters.started.Add(1)
+	p.sandbox.counters.running.Add(1)
+	defer p.sandbox.counters.running.Add(-1)
 	defer func() { err = errors.Join(err, module.Close(context.WithoutCancel(ctx))) }()
 
 	if p.start {

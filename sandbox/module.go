@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -60,6 +61,7 @@ type Plugin struct {
 	grants   hostfunc.Grants
 	compiled wazero.CompiledModule
 	start    bool // the module exports _initialize
+	closed   atomic.Bool
 }
 
 // Open checks and compiles a module. A module that cannot be a plugin fails
@@ -82,11 +84,17 @@ func (s *Sandbox) Open(ctx context.Context, m Module) (*Plugin, error) {
 	if m.KVBytes > 0 && s.db != nil {
 		p.grants.KV = hostfunc.NewKVSpace(s.db, m.Name, m.KVBytes)
 	}
+	s.counters.open.Add(1)
 	return p, nil
 }
 
-// Close gives the compiled module back.
-func (p *Plugin) Close(ctx context.Context) error { return p.compiled.Close(ctx) }
+// Close gives the compiled module back. It is idempotent.
+func (p *Plugin) Close(ctx context.Context) error {
+	if !p.closed.Swap(true) {
+		p.sandbox.counters.open.Add(-1)
+	}
+	return p.compiled.Close(ctx)
+}
 
 func refused(err error) *abi.Error {
 	return abi.NewError(abi.CodeToolDisabled, "the module %s", err).

@@ -52,6 +52,7 @@ type Sandbox struct {
 	logger  *slog.Logger
 
 	memories memoryPool
+	counters counters
 }
 
 // New starts a sandbox. Close it when every plugin of it is done.
