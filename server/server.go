@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
 
 	"vcphost/server/api"
 	"vcphost/server/identity"
@@ -60,9 +62,20 @@ func New(opts Options) *Server {
 	s := &Server{api: api.New(opts.API), stop: stop}
 	s.app = fiber.New(opts.fiber(s.unrouted))
 	s.app.Server().NoDefaultServerHeader = true
+	s.app.Server().Handler = knownMethods(s.app.Server().Handler)
 	s.api.Register(s.app)
-	s.app.Use(func(c *fiber.Ctx) error { return fiber.ErrNotFound })
 	return s
+}
+
+// knownMethods gives a method that Fiber does not know the name of one that no
+// route has: Fiber would answer it by itself, and not with a problem.
+func knownMethods(next fasthttp.RequestHandler) fasthttp.RequestHandler {
+	return func(ctx *fasthttp.RequestCtx) {
+		if !slices.Contains(fiber.DefaultMethods, string(ctx.Method())) {
+			ctx.Request.Header.SetMethod(fiber.MethodTrace)
+		}
+		next(ctx)
+	}
 }
 
 func (o Options) fiber(unrouted fiber.ErrorHandler) fiber.Config {

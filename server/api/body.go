@@ -76,7 +76,7 @@ func parseCall(body []byte) (callBody, error) {
 		case "options":
 			err = call.options.parse(value, "/options")
 		default:
-			err = unknownMember("/" + name)
+			err = unknownMember(rawjson.AppendPointer("", name))
 		}
 		if err != nil {
 			return call, err

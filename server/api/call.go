@@ -191,12 +191,18 @@ func (r *Request) remoteIP() string {
 }
 
 func (a *API) interrupt(r *Request) error {
+	if kind := r.ContentType(); kind != jsonType {
+		return problem.UnsupportedMediaType("%.80q is not taken here; send application/json", kind)
+	}
 	body, err := r.Body(64 << 10)
 	if err != nil {
 		return err
 	}
 	if err := checkJSON(body); err != nil {
 		return err
+	}
+	if kind := rawjson.KindOf(body); kind != rawjson.Object {
+		return problem.BadRequest("the body is a JSON %s, and an object is expected", kind)
 	}
 	var requestID, invocationID string
 	for name, value := range rawjson.Members(body) {
@@ -206,7 +212,7 @@ func (a *API) interrupt(r *Request) error {
 		case "invocationId":
 			invocationID, err = text(value, "/invocationId")
 		default:
-			err = unknownMember("/" + name)
+			err = unknownMember(rawjson.AppendPointer("", name))
 		}
 		if err != nil {
 			return err
