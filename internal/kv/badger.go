@@ -24,6 +24,9 @@ type Options struct {
 	// below half of it opening does too, and so do batches that only delete. Zero
 	// means 256 MiB, a negative value no floor.
 	MinFreeBytes int64
+	// FreeBytes tells how many bytes may still be written below a directory; nil
+	// asks the system. It is for tests of full disks.
+	FreeBytes func(dir string) (int64, error)
 }
 
 const (
@@ -57,22 +60,26 @@ type badgerDB struct {
 // OpenBadger opens the store in dir, which it makes, readable by the user only,
 // if there is none. The directory belongs to one process at a time: a second
 // gets ErrLocked; the lock of a dead process is none. Below the floor of free
-// space it returns ErrNoSpace. A goroutine collects garbage in the value log
-// every few minutes; Close ends it.
+// space it returns ErrNoSpace, for a directory that it may not write to
+// ErrReadOnly, and for one that a newer program made ErrNewerFormat. A goroutine
+// collects garbage in the value log every few minutes; Close ends it.
 func OpenBadger(dir string, opts *Options) (DB, error) {
 	if opts == nil {
 		opts = &Options{}
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make data directory: %w", err)
+		return nil, fmt.Errorf("make data directory: %w", writable(err))
 	}
-	space := newSpace(dir, opts.MinFreeBytes)
+	space := newSpace(dir, opts)
 	if err := space.reserve(0, true); err != nil {
 		return nil, fmt.Errorf("open data directory: %w", err)
 	}
 	lock, err := acquire(dir)
 	if err != nil {
 		return nil, err
+	}
+	if err := checkFormat(dir); err != nil {
+		return nil, errors.Join(err, lock.Close())
 	}
 	logger := opts.Logger
 	if logger == nil {
@@ -109,7 +116,7 @@ func badgerOptions(dir string, logger *slog.Logger) badger.Options {
 func acquire(dir string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(dir, "vcphost.lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("lock data directory: %w", err)
+		return nil, fmt.Errorf("lock data directory: %w", writable(err))
 	}
 	held, err := lockFile(f)
 	if err == nil {
@@ -119,6 +126,14 @@ func acquire(dir string) (*os.File, error) {
 		err = ErrLocked
 	}
 	return nil, errors.Join(fmt.Errorf("lock data directory %s: %w", dir, err), f.Close())
+}
+
+// writable makes ErrReadOnly of the system's errors for what must not be written.
+func writable(err error) error {
+	if errors.Is(err, fs.ErrPermission) || readOnlyDisk(err) {
+		return fmt.Errorf("%w: %w", ErrReadOnly, err)
+	}
+	return err
 }
 
 func (b *badgerDB) Get(key []byte) ([]byte, error) {
@@ -196,6 +211,14 @@ func (b *badgerDB) Apply(batch *Batch) error {
 		// The garbage collector compacts; no write was begun.
 		time.Sleep(blockedWriteRetry)
 	}
+}
+
+func (b *badgerDB) Room() error {
+	if err := b.gate.enter(); err != nil {
+		return err
+	}
+	defer b.gate.leave()
+	return b.space.reserve(0, false)
 }
 
 func (b *badgerDB) commit(batch *Batch) error {

@@ -14,6 +14,9 @@
 //     ErrBatchTooLarge.
 //   - After Close everything returns ErrClosed.
 //
+// [Backup] writes all of a DB as of one moment while it is in use, and [Restore]
+// makes a store of that.
+//
 // Keys are 1 to MaxKeyBytes bytes long and do not begin with "!badger!" or
 // "\x00kv/". Each owner of keys writes its schema into its own package comment; the
 // first path segment of a key names its owner, for example blob/….
@@ -34,6 +37,15 @@ var (
 	// ErrNoSpace says that a write or the opening was refused because the file
 	// system has less free space than Options.MinFreeBytes asks for.
 	ErrNoSpace = errors.New("not enough free disk space")
+	// ErrReadOnly says that the directory cannot be written to: by this user, or by
+	// anybody.
+	ErrReadOnly = errors.New("the data directory cannot be written to")
+	// ErrNewerFormat says that a store or a backup was made by a newer program.
+	ErrNewerFormat = errors.New("it was made by a newer program than this one")
+	// ErrBadBackup says that a backup is cut off, altered, or none.
+	ErrBadBackup = errors.New("this is not a whole and unaltered backup")
+	// ErrNotEmpty says that there is something where a backup is to be restored.
+	ErrNotEmpty = errors.New("the directory is not empty")
 	// ErrClosed says that the DB was closed.
 	ErrClosed = errors.New("store is closed")
 	// ErrBatchTooLarge says that a batch is over MaxBatchBytes or MaxBatchEntries.
@@ -70,6 +82,9 @@ type DB interface {
 	// of bytes, until visit returns false. Both slices are valid, and not to be
 	// written to, until visit returns. visit may call any method but Close.
 	Scan(prefix []byte, visit func(key, value []byte) (more bool)) error
+	// Room returns ErrNoSpace while writes are refused for want of disk space, so
+	// that work whose outcome could not be stored is not begun. It is cheap.
+	Room() error
 	// Sync returns when everything applied before is on the disk.
 	Sync() error
 	// Close ends the use of the store and releases the directory. Closing twice

@@ -101,6 +101,8 @@ func (m *memory) Scan(prefix []byte, visit func(key, value []byte) (more bool)) 
 	return nil
 }
 
+func (m *memory) Room() error { return m.Sync() }
+
 func (m *memory) Sync() error {
 	if err := m.gate.enter(); err != nil {
 		return err

@@ -35,3 +35,9 @@ func syncFile(path string) error {
 	}
 	return errors.Join(f.Sync(), f.Close())
 }
+
+// syncDir writes to the disk which files the directory has.
+func syncDir(dir string) error { return syncFile(dir) }
+
+// readOnlyDisk reports whether err says that the file system takes no writes.
+func readOnlyDisk(err error) bool { return errors.Is(err, unix.EROFS) }

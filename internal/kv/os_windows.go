@@ -38,3 +38,9 @@ func syncFile(path string) error {
 	}
 	return errors.Join(f.Sync(), f.Close())
 }
+
+// syncDir does nothing: the system does not sync directories.
+func syncDir(string) error { return nil }
+
+// readOnlyDisk reports whether err says that the file system takes no writes.
+func readOnlyDisk(err error) bool { return errors.Is(err, windows.ERROR_WRITE_PROTECT) }

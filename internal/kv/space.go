@@ -29,11 +29,15 @@ type space struct {
 	written int64     // reserved since the reading
 }
 
-func newSpace(dir string, minFree int64) *space {
-	if minFree == 0 {
-		minFree = defaultMinFreeBytes
+func newSpace(dir string, opts *Options) *space {
+	s := &space{dir: dir, floor: opts.MinFreeBytes, free: opts.FreeBytes}
+	if s.floor == 0 {
+		s.floor = defaultMinFreeBytes
 	}
-	return &space{dir: dir, floor: minFree, free: freeBytes}
+	if s.free == nil {
+		s.free = freeBytes
+	}
+	return s
 }
 
 // reserve returns ErrNoSpace if writing size bytes would leave less than the

@@ -12,8 +12,7 @@ func TestSpaceReadsSeldomAndRefusesInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const mib = 1 << 20
 		disk, readings := int64(100*mib), 0
-		s := newSpace("dir", 50*mib)
-		s.free = func(string) (int64, error) { readings++; return disk, nil }
+		s := newSpace("dir", &Options{MinFreeBytes: 50 * mib, FreeBytes: func(string) (int64, error) { readings++; return disk, nil }})
 		write := func(size int64, deletes bool, want error, wantReadings int) {
 			t.Helper()
 			err := s.reserve(size, deletes)
