@@ -73,7 +73,7 @@ var owners = map[string][]string{
 	"github.com/kaptinlin/jsonschema":    {"vcphost/host/validate"},
 	"github.com/gabriel-vasile/mimetype": {"vcphost/resources"},
 	"golang.org/x/image":                 {"vcphost/resources"},
-	"golang.org/x/sys":                   {"vcphost/internal/kv"},
+	"golang.org/x/sys":                   {"vcphost/internal/kv", "vcphost/server/api"},
 	"golang.org/x/time":                  {"vcphost/server/limit"},
 	"github.com/spf13/cobra":             {"vcphost/cmd/vcphost"},
 	"github.com/gofiber/fiber":           {"vcphost/server"},

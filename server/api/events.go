@@ -15,8 +15,7 @@ import (
 
 const eventStream = "text/event-stream"
 
-// heartbeat is how often a stream without news says that it lives; it is also
-// how a client that left is noticed.
+// heartbeat is how often a stream without news says that it lives.
 const heartbeat = time.Second
 
 func (r *Request) wantsEvents() bool {
@@ -57,7 +56,8 @@ func (a *API) streamCall(r *Request, call callBody) error {
 // within the bounds goes with it.
 func (a *API) stream(r *Request, call callBody, finish func(*bufio.Writer, *abi.Result) error) error {
 	invocation := r.invocation(call)
-	ctx, cancel := r.outliving()
+	lifetime, cancel := r.outliving()
+	conn := plainConn(r.fiber.Context().Conn())
 	release := r.detach()
 	options := call.options
 	r.fiber.Set(fiber.HeaderContentType, eventStream)
@@ -65,6 +65,8 @@ func (a *API) stream(r *Request, call callBody, finish func(*bufio.Writer, *abi.
 	r.fiber.Context().SetBodyStreamWriter(func(w *bufio.Writer) {
 		defer release()
 		defer cancel()
+		ctx, stop := untilPeerLeaves(lifetime, conn)
+		defer stop()
 		events := make(chan abi.Progress, 1)
 		done := make(chan *abi.Result, 1)
 		var wg sync.WaitGroup

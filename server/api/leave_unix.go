@@ -1,4 +1,4 @@
-//go:build unix
+//go:build unix && !linux
 
 package api
 
@@ -8,19 +8,10 @@ import (
 )
 
 // peerLeft looks into a connection without taking anything from it, and reports
-// whether the other side has closed it.
+// whether the other side has closed it. Bytes that wait to be read hide that.
 func peerLeft(conn net.Conn) bool {
-	raw, ok := conn.(syscall.Conn)
-	if !ok {
-		return false
-	}
-	control, err := raw.SyscallConn()
-	if err != nil {
-		return true
-	}
 	left := false
-	// Control, unlike Read, takes no notice of a read deadline that has passed.
-	err = control.Control(func(fd uintptr) {
+	known := control(conn, func(fd uintptr) {
 		var one [1]byte
 		n, _, err := syscall.Recvfrom(int(fd), one[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
 		switch err {
@@ -31,5 +22,5 @@ func peerLeft(conn net.Conn) bool {
 			left = true
 		}
 	})
-	return left || err != nil
+	return left || !known
 }
