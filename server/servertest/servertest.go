@@ -95,7 +95,10 @@ func Start(t testing.TB, opts *Options) *Server {
 		}
 		parts.close(ctx)
 	})
-	return &Server{URL: "http://" + listener.Addr().String(), Secret: secret, Keys: keys, API: s.API(), Plugins: parts.plugins}
+	started := &Server{URL: "http://" + listener.Addr().String(), Secret: secret, Keys: keys, API: s.API(), Plugins: parts.plugins}
+	// A test that sends nothing would close a server that does not serve yet.
+	started.Do(t, "GET", "/healthz", "", "")
+	return started
 }
 
 // parts are what a server stands on.
