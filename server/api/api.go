@@ -151,7 +151,7 @@ func (a *API) Routes() []Route { return a.routes }
 func (a *API) table() []Route {
 	var list []Route
 	for _, part := range [][]Route{
-		a.toolRoutes(), a.resultRoutes(), a.callRoutes(), a.keyRoutes(), a.healthRoutes(), a.resourceRoutes(),
+		a.toolRoutes(), a.resultRoutes(), a.callRoutes(), a.keyRoutes(), a.healthRoutes(), a.resourceRoutes(), a.breakerRoutes(),
 	} {
 		list = append(list, part...)
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"vcphost/abi"
+	"vcphost/host"
 	"vcphost/host/registry"
 	"vcphost/server/identity"
 	"vcphost/server/problem"
@@ -113,6 +114,7 @@ type pluginInfo struct {
 	PluginType  string             `json:"pluginType"`
 	EntryPoint  string             `json:"entryPoint"`
 	State       registry.State     `json:"state"`
+	Breaker     host.BreakerState  `json:"breaker"`
 	Source      string             `json:"source"`
 	Folder      string             `json:"folder"`
 	Digest      string             `json:"digest"`
@@ -124,7 +126,7 @@ func (a *API) listPlugins(r *Request) error {
 	list := []pluginInfo{}
 	for _, plugin := range a.opts.Registry.Snapshot().Plugins() {
 		info := pluginInfo{
-			Name: plugin.Name, State: plugin.State, Source: plugin.Source, Folder: plugin.Folder, Digest: plugin.Digest,
+			Name: plugin.Name, State: plugin.State, Breaker: a.breaker(plugin.Name), Source: plugin.Source, Folder: plugin.Folder, Digest: plugin.Digest,
 			Refusals: append([]registry.Refusal{}, plugin.Refusals...), Notices: append([]registry.Notice{}, plugin.Notices...),
 		}
 		if m := plugin.Manifest; m != nil {
