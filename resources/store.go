@@ -132,6 +132,14 @@ func (s *Store) openRecord(r *record) (*Reader, error) {
 	return &Reader{bytes: bytes, resource: r.Resource}, nil
 }
 
+// Sync returns when everything that was published before is on the disk.
+func (s *Store) Sync() error {
+	if err := s.db.Sync(); err != nil {
+		return storeError("store resources", err)
+	}
+	return nil
+}
+
 // read is the one place that reads a resource for somebody.
 func (s *Store) read(ctx context.Context, viewer abi.Viewer, id string) (*record, error) {
 	if err := ctx.Err(); err != nil {

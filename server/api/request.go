@@ -50,7 +50,6 @@ func (a *API) handler(route Route) fiber.Handler {
 		if err != nil {
 			r.fail(err)
 		}
-		r.body.settle(c)
 		r.answered(err)
 		return nil
 	}
