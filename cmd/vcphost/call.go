@@ -79,7 +79,7 @@ func (p *Program) call(ctx context.Context, tool string, args []string, flags ca
 	if err != nil {
 		return err
 	}
-	arguments, err := baseArguments(flags.json, p.Stdin)
+	arguments, err := baseArguments(flags.json, &interruptible{ctx: ctx, from: p.Stdin})
 	if err != nil {
 		return err
 	}
@@ -181,7 +181,7 @@ func (a *application) importFile(ctx context.Context, path string) (abi.Resource
 	if info.IsDir() {
 		return abi.Resource{}, fmt.Errorf("%s is a directory", path)
 	}
-	file, err := os.Open(path)
+	file, err := openInput(ctx, path, info.Mode().IsRegular())
 	if err != nil {
 		return abi.Resource{}, err
 	}
