@@ -74,14 +74,16 @@ type sample struct {
 func samples(result, resource string) map[string]sample {
 	const call = `{"tool":"Tiny.Run","arguments":{"n":1}}`
 	return map[string]sample{
-		"callTool":       {"/v1/human/tool", "application/json", call, "tools:call:Tiny", false, 200},
-		"callCommand":    {"/v1/tools/Tiny/Run", "application/json", `{"n":1}`, "tools:call:Tiny.Run", false, 200},
-		"getResult":      {"/v1/results/" + result, "", "", "", true, 200},
-		"getResource":    {"/v1/resources/" + resource, "", "", "", true, 200},
-		"headResource":   {"/v1/resources/" + resource, "", "", "", true, 200},
-		"uploadResource": {"/v1/resources", "text/plain", "x", "", false, 201},
-		"getTool":        {"/v1/tools/Tiny", "", "", "", false, 0},
-		"addKey":         {"/v1/keys", "application/json", `{"name":"n","scopes":["keys:admin"]}`, "", false, 201},
+		"callTool":         {"/v1/human/tool", "application/json", call, "tools:call:Tiny", false, 200},
+		"callCommand":      {"/v1/tools/Tiny/Run", "application/json", `{"n":1}`, "tools:call:Tiny.Run", false, 200},
+		"getResult":        {"/v1/results/" + result, "", "", "", true, 200},
+		"getResource":      {"/v1/resources/" + resource, "", "", "", true, 200},
+		"headResource":     {"/v1/resources/" + resource, "", "", "", true, 200},
+		"describeResource": {"/v1/resources/" + resource + "/descriptor", "", "", "", true, 200},
+		"signResource":     {"/v1/resources/" + resource + "/url", "application/json", `{"expiresInSeconds":60}`, "", true, 200},
+		"uploadResource":   {"/v1/resources", "text/plain", "x", "", false, 201},
+		"getTool":          {"/v1/tools/Tiny", "", "", "", false, 0},
+		"addKey":           {"/v1/keys", "application/json", `{"name":"n","scopes":["keys:admin"]}`, "", false, 201},
 	}
 }
 
@@ -94,9 +96,9 @@ type matrix struct {
 	result, resource string
 }
 
-func newMatrix(t *testing.T) matrix {
+func newMatrix(t *testing.T, opts *servertest.Options) matrix {
 	t.Helper()
-	m := matrix{Server: servertest.Start(t, nil)}
+	m := matrix{Server: servertest.Start(t, opts)}
 	owner := m.As(m.key(t, ownerTenant, ownerActor, "tools:call:*", "resources:write"))
 	status, _, body := owner.Do(t, "POST", "/v1/human/tool", "application/json", `{"tool":"Tiny.Run","arguments":{}}`)
 	m.result = memberOf(t, body, "id")
@@ -131,7 +133,7 @@ func (m matrix) of(route api.Route) sample {
 }
 
 func TestWhoMayCallWhat(t *testing.T) {
-	m := newMatrix(t)
+	m := newMatrix(t, nil)
 	strangers := map[string]string{"none": "", "wrong": m.Secret[:len(m.Secret)-8] + "AAAAAAAA", "nonsense": "x", "not ASCII": "\xff\x80"}
 	strangers["expired"] = m.Key(t, identity.KeySpec{Scopes: identity.Scopes{"admin"}, ExpiresAt: time.Now().Add(50 * time.Millisecond)})
 	strangers["revoked"] = m.revoked(t)
@@ -257,7 +259,7 @@ func request(t testing.TB, url, method, path, body string, headers map[string]st
 // TestForeignIsAbsent compares the answers about an object of somebody else and
 // about one that there is not.
 func TestForeignIsAbsent(t *testing.T) {
-	m := newMatrix(t)
+	m := newMatrix(t, nil)
 	stranger := m.key(t, "other", "eve", "results:read", "resources:read", "keys:admin", "tools:call:*", "tools:list")
 	absentResult, absentResource := absent(m.result), absent(m.resource)
 	_, _, list := m.Do(t, "GET", "/v1/keys", "", "")
