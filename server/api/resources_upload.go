@@ -41,9 +41,7 @@ func (a *API) uploadResource(r *Request) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := r.untilClientLeaves()
-	defer stop()
-	resource, err := a.opts.Resources.Import(ctx, r.Identity.Owner, sent.draft, sent.content, a.opts.MaxUploadBytes)
+	resource, err := a.opts.Resources.Import(r.Context(), r.Identity.Owner, sent.draft, sent.content, a.opts.MaxUploadBytes)
 	if err != nil {
 		return resourceProblem(err)
 	}

@@ -47,8 +47,8 @@ func Unsatisfied(size int64) string { return fmt.Sprintf("bytes */%d", size) }
 // ErrUnsatisfiable.
 func Parse(header string, size int64) ([]Range, error) {
 	unit, set, ok := strings.Cut(header, "=")
-	if !ok || !strings.EqualFold(strings.TrimSpace(unit), "bytes") {
-		return nil, nil
+	if !ok || !strings.EqualFold(strings.TrimSpace(unit), "bytes") || size == 0 {
+		return nil, nil // of nothing there is nothing to refuse
 	}
 	var ranges []Range
 	asked := 0
@@ -71,8 +71,6 @@ func Parse(header string, size int64) ([]Range, error) {
 	switch {
 	case asked == 0:
 		return nil, ErrInvalid
-	case size == 0:
-		return nil, nil // there is nothing to refuse to a client that bounds what it gets
 	case len(ranges) == 0:
 		return nil, ErrUnsatisfiable
 	}

@@ -28,6 +28,7 @@ import (
 	"vcphost/server"
 	"vcphost/server/api"
 	"vcphost/server/identity"
+	"vcphost/server/signedurl"
 )
 
 // Manifest is the plugin of a server whose options name none: Tiny, with the
@@ -76,8 +77,10 @@ func Start(t testing.TB, opts *Options) *Server {
 	must(t, err)
 	secret, _, err := keys.Bootstrap(t.Context())
 	must(t, err)
+	urls, err := signedurl.Open(parts.db)
+	must(t, err)
 	settings := server.Options{API: api.Options{
-		Host: parts.host, Registry: parts.plugins, Resources: parts.store, Results: parts.results, Keys: keys, KeyStore: keys,
+		Host: parts.host, Registry: parts.plugins, Resources: parts.store, Results: parts.results, Keys: keys, KeyStore: keys, URLs: urls,
 	}}
 	if opts.Change != nil {
 		opts.Change(&settings)
