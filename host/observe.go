@@ -146,17 +146,24 @@ func (o *observed) contain() {
 // FailedPlugins names the plugins whose transport could not be opened, in no
 // order. A plugin that was never called has not been tried.
 func (h *Host) FailedPlugins() []string {
+	plugins := h.registry.Snapshot().Plugins()
 	h.transports.mu.Lock()
 	defer h.transports.mu.Unlock()
 	var names []string
-	for plugin, entry := range h.transports.opened {
-		select {
-		case <-entry.done:
-			if entry.err != nil {
-				names = append(names, plugin.Name)
-			}
-		default:
+	for _, plugin := range plugins {
+		if entry, tried := h.transports.opened[plugin]; tried && entry.failed() {
+			names = append(names, plugin.Name)
 		}
 	}
 	return names
+}
+
+// failed reports whether the opening is over and came to nothing.
+func (o *opening) failed() bool {
+	select {
+	case <-o.done:
+		return o.err != nil
+	default:
+		return false
+	}
 }

@@ -48,6 +48,8 @@ type Options struct {
 	KeyStore  *identity.Store // for the keys' own routes; nil leaves them out
 	Admission Admission       // nil admits everything
 	Observers []Observer      // are told of every request, in this order; none is nil
+	Metrics   Metrics         // nil leaves /metrics out, and the calls out of the statistics
+	Gauges    Gauges
 	Logger    *slog.Logger
 	IDs       *ids.Source
 	Now       func() time.Time
@@ -78,6 +80,7 @@ type Admission interface {
 type API struct {
 	opts    Options
 	running *running
+	started time.Time
 	routes  []Route
 }
 
@@ -96,7 +99,7 @@ func New(opts Options) *API {
 		opts.Lifetime = context.Background()
 	}
 	opts.boundTransfers()
-	a := &API{opts: opts, running: newRunning()}
+	a := &API{opts: opts, running: newRunning(), started: opts.Now()}
 	a.routes = a.table()
 	return a
 }
@@ -151,7 +154,7 @@ func (a *API) Routes() []Route { return a.routes }
 func (a *API) table() []Route {
 	var list []Route
 	for _, part := range [][]Route{
-		a.toolRoutes(), a.resultRoutes(), a.callRoutes(), a.keyRoutes(), a.healthRoutes(), a.resourceRoutes(), a.breakerRoutes(),
+		a.toolRoutes(), a.resultRoutes(), a.callRoutes(), a.keyRoutes(), a.healthRoutes(), a.statsRoutes(), a.resourceRoutes(), a.breakerRoutes(),
 	} {
 		list = append(list, part...)
 	}

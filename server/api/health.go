@@ -1,6 +1,11 @@
 package api
 
-import "vcphost/host/registry"
+import (
+	"maps"
+	"slices"
+
+	"vcphost/host/registry"
+)
 
 func (a *API) healthRoutes() []Route {
 	return []Route{
@@ -25,23 +30,41 @@ type health struct {
 	Degraded []string `json:"degraded"`
 }
 
-// ready names what is degraded. A refused plugin is somebody's fault, and the
-// server is still ready; a server that is stopping is not.
+// ready names what is degraded. A plugin that cannot run is somebody's fault, and
+// the server is still ready; a server that is stopping, or whose store takes no
+// more, is not.
 func (a *API) ready(r *Request) error {
-	report := health{Status: "ok", Degraded: []string{}}
-	for _, plugin := range a.opts.Registry.Snapshot().Plugins() {
-		if plugin.State == registry.Refused {
-			report.Degraded = append(report.Degraded, "plugin "+plugin.Name)
-		}
+	report, status := health{Status: "ok", Degraded: a.degradedPlugins()}, 200
+	if usage, ok := a.storeUsage(); ok && usage.Short() {
+		report.Degraded = append(report.Degraded, "store: not enough free disk space")
+		report.Status, status = "unavailable", 503
 	}
 	if a.opts.Lifetime.Err() != nil {
-		report.Status = "stopping"
-		r.fiber.Set("Retry-After", "5")
-		if err := r.Encode(report); err != nil {
-			return err
-		}
-		r.fiber.Status(503)
-		return nil
+		report.Status, status = "stopping", 503
 	}
-	return r.Encode(report)
+	if err := r.Encode(report); err != nil {
+		return err
+	}
+	if status != 200 {
+		r.fiber.Set("Retry-After", "5")
+		r.fiber.Status(status)
+	}
+	return nil
+}
+
+// degradedPlugins names the plugins that were refused and those that could not
+// be opened, sorted.
+func (a *API) degradedPlugins() []string {
+	names := map[string]bool{}
+	for _, plugin := range a.opts.Registry.Snapshot().Plugins() {
+		if plugin.State == registry.Refused {
+			names["plugin "+plugin.Name] = true
+		}
+	}
+	if read := a.opts.Gauges.FailedPlugins; read != nil {
+		for _, name := range read() {
+			names["plugin "+name] = true
+		}
+	}
+	return append([]string{}, slices.Sorted(maps.Keys(names))...)
 }
