@@ -85,7 +85,7 @@ func OpenBadger(dir string, opts *Options) (DB, error) {
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
-	db, err := badger.Open(badgerOptions(dir, logger))
+	db, err := badger.Open(badgerOptions(dir, badgerLogger{logger: logger, lock: lock}))
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open data directory %s: %w", dir, err), lock.Close())
 	}
@@ -94,9 +94,9 @@ func OpenBadger(dir string, opts *Options) (DB, error) {
 	return b, nil
 }
 
-func badgerOptions(dir string, logger *slog.Logger) badger.Options {
+func badgerOptions(dir string, logger badgerLogger) badger.Options {
 	o := badger.DefaultOptions(dir)
-	o.Logger = badgerLogger{logger}
+	o.Logger = logger
 	o.MetricsEnabled = false
 	o.DetectConflicts = false // batches are blind writes
 	o.VerifyValueChecksum = true
@@ -218,7 +218,7 @@ func (b *badgerDB) Room() error {
 		return err
 	}
 	defer b.gate.leave()
-	return b.space.reserve(0, false)
+	return b.space.room()
 }
 
 func (b *badgerDB) commit(batch *Batch) error {
@@ -274,6 +274,10 @@ func (b *badgerDB) Sync() error {
 		return err
 	}
 	defer b.gate.leave()
+	return b.sync()
+}
+
+func (b *badgerDB) sync() error {
 	if err := b.db.Sync(); err != nil {
 		return fmt.Errorf("sync %s: %w", b.dir, err)
 	}
@@ -298,10 +302,24 @@ func (b *badgerDB) Close() error {
 	b.closeOnce.Do(func() {
 		close(b.stopGC)
 		b.gcDone.Wait()
+		if short := b.space.fresh(); short != nil {
+			b.closeErr = b.abandon(short)
+			return
+		}
 		b.rewriteLogs(gcAtClose, nil)
 		if err := errors.Join(b.db.Close(), b.lock.Close()); err != nil {
 			b.closeErr = fmt.Errorf("close %s: %w", b.dir, err)
 		}
 	})
 	return b.closeErr
+}
+
+// abandon ends the use of a store on a disk that is too full for Badger to write
+// a last table, which it does when it is closed, through a map, where no space is
+// a SIGBUS. All that was applied lies in logs; they are synced, and read when the
+// directory is opened again. Until the process ends it keeps the directory
+// locked, for Badger's goroutines live on.
+func (b *badgerDB) abandon(short error) error {
+	b.logger.Warn("the store is closed as it lies, and nothing is lost: the disk is too full to tidy up", "error", short)
+	return b.sync()
 }

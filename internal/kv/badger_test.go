@@ -114,8 +114,16 @@ func TestLoggerHearsBadger(t *testing.T) {
 // names until it is killed.
 const childVariable = "VCPHOST_KVTEST_CHILD"
 
-// TestMain is the child of TestKill if the environment says so.
+// TestMain is the child of TestKill or TestCloseOnAFullDisk if the environment
+// says so.
 func TestMain(m *testing.M) {
+	if mount := os.Getenv(fullVariable); mount != "" {
+		if err := closeFull(mount); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	if dir := os.Getenv(childVariable); dir != "" {
 		if err := writeForever(dir); err != nil {
 			fmt.Fprintln(os.Stderr, err)

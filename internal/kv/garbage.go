@@ -31,11 +31,11 @@ func (b *badgerDB) collectGarbage() {
 			return
 		case <-ticker.C:
 		}
-		if b.deletes.Load() < gcDeletes {
+		if b.deletes.Load() < gcDeletes || b.space.reserve(memTableBytes, true) != nil {
 			continue
 		}
 		if err := b.compact(); err != nil {
-			badgerLogger{b.logger}.Warningf("compact %s: %v", b.dir, err)
+			b.logger.Warn("the store could not be compacted", "directory", b.dir, "error", err)
 			continue
 		}
 		b.rewriteLogs(gcInterval, b.stopGC)

@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -44,15 +45,44 @@ func newSpace(dir string, opts *Options) *space {
 // floor. Opening, and batches that only delete, may go down to half of it, so
 // that room can be made again.
 func (s *space) reserve(size int64, frees bool) error {
-	if s.floor < 0 {
-		return nil
-	}
 	floor := s.floor
 	if frees {
 		floor /= 2
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err := s.check(size, floor); err != nil {
+		return err
+	}
+	s.left -= size
+	s.written += size
+	return nil
+}
+
+// room returns ErrNoSpace if a batch of the largest size could be refused.
+func (s *space) room() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.check(MaxBatchBytes, s.floor)
+}
+
+// fresh reads the free space now, and returns ErrNoSpace below half of the floor.
+func (s *space) fresh() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.at = time.Time{}
+	if err := s.check(0, s.floor/2); errors.Is(err, ErrNoSpace) {
+		return err
+	}
+	return nil // a disk that cannot be asked is treated as before
+}
+
+// check returns ErrNoSpace if size bytes more would leave less than floor. The
+// caller has the lock.
+func (s *space) check(size, floor int64) error {
+	if s.floor < 0 {
+		return nil
+	}
 	now := time.Now()
 	if s.at.IsZero() || now.Sub(s.at) >= spaceReadingAge || s.written+size > spaceReadingBytes {
 		free, err := s.free(s.dir)
@@ -65,7 +95,5 @@ func (s *space) reserve(size int64, frees bool) error {
 		return fmt.Errorf("%w: %s has %d MiB left, the floor is %d MiB",
 			ErrNoSpace, s.dir, s.left>>20, floor>>20)
 	}
-	s.left -= size
-	s.written += size
 	return nil
 }
