@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"time"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -33,7 +32,9 @@ func (p *Plugin) Invoke(ctx context.Context, inv *abi.Invocation) (*abi.Reply, e
 	defer call.Close()
 
 	memory := &linearMemory{pool: &p.sandbox.memories, limit: p.limits.memoryBytes()}
-	payload, err := p.run(experimental.WithMemoryAllocator(withCall(ctx, call), memory), call, input)
+	guest, stop := withGrace(ctx)
+	defer stop()
+	payload, err := p.run(experimental.WithMemoryAllocator(withCall(guest, call), memory), call, input)
 	if failure := p.failure(ctx, call, memory, err); failure != nil {
 		p.sandbox.counters.failed.Add(1)
 		return nil, failure
@@ -65,7 +66,7 @@ func (p *Plugin) run(ctx context.Context, call *hostfunc.Call, input []byte) (pa
 	defer stderr.Flush()
 	config := wazero.NewModuleConfig().WithName("").WithStartFunctions().
 		WithStdout(stdout).WithStderr(stderr).WithRandSource(rand.Reader).
-		WithSysWalltime().WithSysNanotime().WithNanosleep(sleepUntil(ctx))
+		WithSysWalltime().WithSysNanotime().WithNanosleep(call.Sleep)
 	module, err := p.sandbox.runtime.InstantiateModule(ctx, p.compiled, config)
 	if err != nil {
 		return nil, fmt.Errorf("start an instance: %w", err)
@@ -89,18 +90,6 @@ func (p *Plugin) run(ctx context.Context, call *hostfunc.Call, input []byte) (pa
 		return nil, fmt.Errorf("call the plugin: %w", err)
 	}
 	return p.collect(module.Memory(), packed[0])
-}
-
-// sleepUntil makes a guest's sleep end with the call.
-func sleepUntil(ctx context.Context) func(ns int64) {
-	return func(ns int64) {
-		timer := time.NewTimer(time.Duration(ns))
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-		}
-	}
 }
 
 // deliver writes the input into memory that the guest allocates for it.

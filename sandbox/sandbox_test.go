@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"vcphost/abi"
+	"vcphost/sandbox/hostfunc"
 	"vcphost/sandbox/wasmbuild"
 )
 
@@ -210,11 +212,66 @@ func TestAnEndlessLoopEndsWithItsContext(t *testing.T) {
 	}
 }
 
+// A guest that asks sees that it is cancelled and can still act on it; one that
+// does not ask goes on no longer than the grace.
+func TestAGuestSeesThatItIsCancelled(t *testing.T) {
+	seen := make(chan string, 1)
+	box := newSandbox(t)
+	box.logger = slog.New(firstLine{slog.DiscardHandler, seen})
+	i32 := wasmbuild.I32
+	p := open(t, box, wasmbuild.Guest{
+		Imports: func(m *wasmbuild.Module) {
+			m.ImportFunction("vcp", "cancelled", wasmbuild.Signature{Results: []wasmbuild.ValueType{i32}})
+			m.ImportFunction("vcp", "log", wasmbuild.Signature{Params: []wasmbuild.ValueType{i32, i32, i32}})
+		},
+		Body: func(m *wasmbuild.Module) [][]byte {
+			m.Data(8192, []byte("seen"))
+			return [][]byte{wasmbuild.Loop(
+				wasmbuild.Call(0),
+				wasmbuild.If(wasmbuild.I32Const(1), wasmbuild.I32Const(8192), wasmbuild.I32Const(4), wasmbuild.Call(1), wasmbuild.Loop()),
+			), wasmbuild.I64Const(0)}
+		},
+	}, Limits{})
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(30*time.Millisecond, cancel)
+	if _, err := p.Invoke(ctx, &abi.Invocation{}); abi.CodeOf(err) != abi.CodeToolCancelled {
+		t.Errorf("got %v, want %s", err, abi.CodeToolCancelled)
+	}
+	select {
+	case line := <-seen:
+		if line != "seen" {
+			t.Errorf("the guest logs %q", line)
+		}
+	default:
+		t.Error("the guest did not see it")
+	}
+}
+
+// firstLine hands on the first line of a log.
+type firstLine struct {
+	slog.Handler
+	line chan<- string
+}
+
+func (firstLine) Enabled(context.Context, slog.Level) bool { return true }
+
+func (f firstLine) Handle(_ context.Context, record slog.Record) error {
+	select {
+	case f.line <- record.Message:
+	default:
+	}
+	return nil
+}
+
+func (f firstLine) WithAttrs([]slog.Attr) slog.Handler { return f }
+
 func TestASleepEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 	defer cancel()
+	call := hostfunc.NewCall(ctx, &abi.Invocation{}, hostfunc.Grants{}, hostfunc.Limits{}, slog.New(slog.DiscardHandler))
+	defer call.Close()
 	began := time.Now()
-	sleepUntil(ctx)(int64(time.Hour))
+	call.Sleep(int64(time.Hour))
 	if took := time.Since(began); took > 10*time.Second {
 		t.Errorf("a sleep of an hour outlived its context by %v", took)
 	}

@@ -95,6 +95,16 @@ func (c *Call) Cancelled() int32 {
 	return 0
 }
 
+// Sleep waits for some nanoseconds, or until the call is over.
+func (c *Call) Sleep(ns int64) {
+	timer := time.NewTimer(time.Duration(ns))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-c.ctx.Done():
+	}
+}
+
 // Random fills buf from the host's cryptographic source.
 func (c *Call) Random(buf []byte) Errno {
 	const piece = 1 << 20 // a buffer of gigabytes must not outlast the deadline
