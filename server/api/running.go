@@ -27,7 +27,8 @@ type runningCall struct {
 
 func newRunning() *running { return &running{calls: map[*runningCall]struct{}{}} }
 
-// begin registers a call; the returned function ends it.
+// begin registers a call; the returned function ends it. A request of several
+// calls is registered itself too, without an invocation id.
 func (r *running) begin(ctx context.Context, owner abi.Owner, requestID, invocationID string) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	call := &runningCall{owner, requestID, invocationID, cancel}
@@ -52,7 +53,9 @@ func (r *running) interrupt(who *identity.Identity, requestID, invocationID stri
 		named := requestID != "" && call.requestID == requestID || invocationID != "" && call.invocationID == invocationID
 		if named && who.Viewer().MayRead(call.owner) {
 			call.cancel(errInterrupted)
-			stopped = append(stopped, call.invocationID)
+			if call.invocationID != "" {
+				stopped = append(stopped, call.invocationID)
+			}
 		}
 	}
 	return stopped

@@ -86,11 +86,17 @@ func (a *API) textCalls(block vcptext.Block, options callOptions) ([]callBody, e
 }
 
 // answerChains runs several calls and answers with the list of their results.
+// Once the client has left or the request is interrupted, no further one begins.
 func (a *API) answerChains(r *Request, chains [][]callBody) error {
 	ctx, stop := r.untilClientLeaves()
 	defer stop()
+	ctx, end := a.running.begin(ctx, r.Identity.Owner, r.ID, "")
+	defer end()
 	out := []byte{'['}
 	for _, chain := range chains {
+		if ctx.Err() != nil {
+			break
+		}
 		for _, call := range chain {
 			result := a.execute(ctx, r.invocation(call), call.options, nil)
 			_, body, err := present(result, r.Identity, call.options)
@@ -98,7 +104,7 @@ func (a *API) answerChains(r *Request, chains [][]callBody) error {
 				return err
 			}
 			out = append(separate(out), body...)
-			if !result.Status.OK() {
+			if !result.Status.OK() || ctx.Err() != nil {
 				break // the rest of a chain builds on what failed
 			}
 		}
