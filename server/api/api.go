@@ -82,6 +82,8 @@ type API struct {
 	running *running
 	started time.Time
 	routes  []Route
+
+	documents documents
 }
 
 // New makes the API.
@@ -135,12 +137,14 @@ type Doc struct {
 	RequestTypes map[string]string
 	// Responses maps a status to a content type and the name of its schema.
 	Responses map[int]Content
+	Streams   bool // a status of 200 may be a stream of events instead
 }
 
 // Parameter is a query, path or header parameter of a route.
 type Parameter struct {
 	Name, In, Type, Description string
 	Required                    bool
+	Schema                      string // JSON Schema of the value; "" is any value of Type
 }
 
 // Content is a body: its type and the name of its schema, "" where the bytes
@@ -155,6 +159,7 @@ func (a *API) table() []Route {
 	var list []Route
 	for _, part := range [][]Route{
 		a.toolRoutes(), a.resultRoutes(), a.callRoutes(), a.keyRoutes(), a.healthRoutes(), a.statsRoutes(), a.resourceRoutes(), a.breakerRoutes(),
+		a.openapiRoutes(),
 	} {
 		list = append(list, part...)
 	}

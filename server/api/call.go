@@ -11,14 +11,14 @@ import (
 )
 
 func (a *API) callRoutes() []Route {
-	answers := map[int]Content{200: {jsonType, "Result"}}
+	answers := map[int]Content{200: {jsonType, "Answer"}, 500: {jsonType, "LegacyAnswer"}}
 	return []Route{
 		{
 			Method: "POST", Path: "/v1/human/tool", PerTool: true, Limited: true, OperationID: "callTool",
 			Summary: "Call a tool and answer with the canonical result, or with the view that options ask for",
 			Doc: Doc{
 				RequestTypes: map[string]string{jsonType: "Call", "text/plain": "CallText"},
-				Responses:    answers,
+				Responses:    map[int]Content{200: {jsonType, "Answers"}, 500: {jsonType, "LegacyAnswer"}}, Streams: true,
 			},
 			Handle: a.humanTool,
 		},
@@ -29,11 +29,11 @@ func (a *API) callRoutes() []Route {
 				Parameters: []Parameter{
 					{Name: "tool", In: "path", Type: "string", Required: true, Description: "name of the tool"},
 					{Name: "command", In: "path", Type: "string", Required: true, Description: "name of the command"},
-					{Name: "view", In: "query", Type: "string", Description: "canonical, ai or legacy"},
-					{Name: "maxCharacters", In: "query", Type: "integer", Description: "budget of the ai view in code points"},
-					{Name: "timeoutMs", In: "query", Type: "integer", Description: "shortens the deadline of the call"},
+					viewParameter(),
+					{Name: "maxCharacters", In: "query", Schema: aboveZero, Description: "budget of the ai view in code points"},
+					{Name: "timeoutMs", In: "query", Schema: aboveZero, Description: "shortens the deadline of the call"},
 				},
-				RequestTypes: map[string]string{jsonType: "Arguments"}, Responses: answers,
+				RequestTypes: map[string]string{jsonType: "Arguments"}, Responses: answers, Streams: true,
 			},
 			Handle: a.callCommand,
 		},
@@ -43,6 +43,16 @@ func (a *API) callRoutes() []Route {
 			Doc:     Doc{RequestTypes: map[string]string{jsonType: "Interrupt"}, Responses: map[int]Content{200: {jsonType, "Interrupted"}}},
 			Handle:  a.interrupt,
 		},
+	}
+}
+
+// aboveZero is the schema of a count.
+const aboveZero = `{"type":"integer","minimum":1,"maximum":2147483647}`
+
+func viewParameter() Parameter {
+	return Parameter{
+		Name: "view", In: "query", Schema: `{"enum":["canonical","ai","legacy"]}`,
+		Description: "form of the answer; canonical where it is left out",
 	}
 }
 
@@ -190,6 +200,11 @@ func (r *Request) remoteIP() string {
 	return ""
 }
 
+// interrupted names the calls that were told to stop, by their invocation ids.
+type interrupted struct {
+	Interrupted []string `json:"interrupted"`
+}
+
 func (a *API) interrupt(r *Request) error {
 	if kind := r.ContentType(); kind != jsonType {
 		return problem.UnsupportedMediaType("%.80q is not taken here; send application/json", kind)
@@ -221,5 +236,5 @@ func (a *API) interrupt(r *Request) error {
 	if requestID == "" && invocationID == "" {
 		return problem.BadRequest("requestId or invocationId is needed")
 	}
-	return r.Encode(map[string][]string{"interrupted": a.running.interrupt(r.Identity, requestID, invocationID)})
+	return r.Encode(interrupted{a.running.interrupt(r.Identity, requestID, invocationID)})
 }

@@ -62,7 +62,11 @@ func (a *API) listKeys(r *Request) error {
 			visible = append(visible, keys[i])
 		}
 	}
-	return r.Encode(map[string]any{"keys": visible})
+	return r.Encode(keyList{visible})
+}
+
+type keyList struct {
+	Keys []identity.Key `json:"keys"`
 }
 
 // newKey is a key with its secret.

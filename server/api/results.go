@@ -18,13 +18,13 @@ func (a *API) resultRoutes() []Route {
 		Doc: Doc{
 			Parameters: []Parameter{
 				{Name: "id", In: "path", Type: "string", Required: true, Description: "id of the result, tr_…"},
-				{Name: "view", In: "query", Type: "string", Description: "canonical, ai or legacy"},
-				{Name: "maxCharacters", In: "query", Type: "integer", Description: "budget of the ai view in code points"},
+				viewParameter(),
+				{Name: "maxCharacters", In: "query", Schema: aboveZero, Description: "budget of the ai view in code points"},
 				{Name: "pointer", In: "query", Type: "string", Description: "JSON pointer into the result; answers {value, total, offset}"},
-				{Name: "offset", In: "query", Type: "integer", Description: "first element of the array or object at the pointer"},
-				{Name: "limit", In: "query", Type: "integer", Description: "how many elements"},
+				{Name: "offset", In: "query", Schema: `{"type":"integer","minimum":0,"maximum":2147483647}`, Description: "first element of the array or object at the pointer"},
+				{Name: "limit", In: "query", Schema: `{"type":"integer","minimum":0,"maximum":2147483647}`, Description: "how many elements"},
 			},
-			Responses: map[int]Content{200: {jsonType, "Result"}},
+			Responses: map[int]Content{200: {jsonType, "StoredAnswer"}, 500: {jsonType, "LegacyAnswer"}},
 		},
 		Handle: a.getResult,
 	}}

@@ -36,6 +36,10 @@ func (a *API) toolRoutes() []Route {
 
 const jsonType = "application/json"
 
+type toolList struct {
+	Tools []toolInfo `json:"tools"`
+}
+
 // toolInfo is a tool as callers see it.
 type toolInfo struct {
 	Name        string        `json:"name"`
@@ -93,7 +97,7 @@ func (a *API) listTools(r *Request) error {
 			tools = append(tools, info)
 		}
 	}
-	return r.Encode(map[string]any{"tools": tools})
+	return r.Encode(toolList{tools})
 }
 
 func (a *API) getTool(r *Request) error {
@@ -104,6 +108,10 @@ func (a *API) getTool(r *Request) error {
 		}
 	}
 	return problem.NotFound("there is no such tool")
+}
+
+type pluginList struct {
+	Plugins []pluginInfo `json:"plugins"`
 }
 
 // pluginInfo is a plugin as administrators see it.
@@ -134,7 +142,7 @@ func (a *API) listPlugins(r *Request) error {
 		}
 		list = append(list, info)
 	}
-	return r.Encode(map[string]any{"plugins": list})
+	return r.Encode(pluginList{list})
 }
 
 // Encode answers 200 with a value as JSON.
