@@ -5,6 +5,7 @@ import (
 	"io"
 	"mime/multipart"
 	"net/http"
+	"strings"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -20,7 +21,10 @@ func readForm(body io.Reader, boundary string) (upload, error) {
 	if boundary == "" {
 		return upload{}, problem.BadRequest("the Content-Type multipart/form-data has no boundary")
 	}
-	form := &formReader{parts: multipart.NewReader(body, boundary)}
+	// The parser takes a body that ends after any boundary for a whole one, so to
+	// it the body never ends; the line break is one that the last boundary may lack.
+	endless := io.MultiReader(body, strings.NewReader("\r\n"), brokenOff{})
+	form := &formReader{parts: multipart.NewReader(endless, boundary), body: body}
 	part, err := form.nextFile()
 	if err == io.EOF {
 		return upload{}, problem.BadRequest("the form has no part with a file name")
@@ -37,9 +41,14 @@ func readForm(body io.Reader, boundary string) (upload, error) {
 		return upload{}, err
 	}
 	form.file = wanted.check(part)
-	form.body = body
 	return upload{draft: draft, content: form}, nil
 }
+
+// brokenOff is the end of what should not end there.
+type brokenOff struct{}
+
+// Read implements [io.Reader].
+func (brokenOff) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
 // formReader reads the file of a form, and makes sure that the rest of the body
 // is well formed and has no other file before it says that the file is whole.
@@ -97,7 +106,7 @@ func formProblem(err error) error {
 	if errors.As(err, &told) {
 		return told
 	}
-	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return problem.BadRequest("the form breaks off")
 	}
 	return problem.BadRequest("the %s body is malformed", fiber.MIMEMultipartForm)

@@ -159,9 +159,9 @@ func TestDownloadsAreThoseOfTheStandardLibrary(t *testing.T) {
 			{"modified since counts for nothing", "GET", []string{"If-Modified-Since", "Tue, 15 Nov 2094 12:45:26 GMT"}},
 		} {
 			t.Run(fmt.Sprintf("%d bytes/%s", size, test.name), func(t *testing.T) {
-				// The standard library answers 206 to a suffix of nothing, with a
-				// Content-Range that is none, and does not merge.
-				if header := strings.Join(test.headers, ""); size == 0 && strings.Contains(header, "=-") || size < 10 && strings.Contains(header, ",-") {
+				// Of nothing, the standard library gives a suffix, with a Content-Range
+				// that is none, and refuses some ranges; and it never merges.
+				if header := strings.Join(test.headers, ""); size == 0 && strings.HasPrefix(header, "Range") || size < 10 && strings.Contains(header, ",-") {
 					t.Skip()
 				}
 				got := ask(t, test.method, ours, with(s, test.headers...), nil)
