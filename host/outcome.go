@@ -7,6 +7,7 @@ import (
 	"maps"
 
 	"vcphost/abi"
+	"vcphost/internal/kv"
 )
 
 // fail makes err the outcome of the call. It is the one place where an error
@@ -41,6 +42,8 @@ func (r *run) told(ctx context.Context, err error) *abi.Error {
 		return r.timedOut(err)
 	case errors.Is(err, context.Canceled):
 		return cancelled(err)
+	case errors.Is(err, kv.ErrNoSpace):
+		return abi.NewError(abi.CodeDependencyUnavailable, "the disk of the data directory is full").WithCause(err)
 	}
 	r.log().ErrorContext(ctx, "a call failed for a reason of the host's", "error", err)
 	return abi.NewError(abi.CodeTransportFailure, "the plugin could not be reached; the host's log says why").WithCause(err)

@@ -102,13 +102,15 @@ func disabled(plugin *registry.Plugin, reason, format string, args ...any) *abi.
 	return abi.NewError(abi.CodeToolDisabled, format, args...).WithTarget(plugin.Name).WithDetails(details)
 }
 
-// admit decides whether the caller may run the command. A call without an
-// owner has nobody to whom its result could belong.
+// admit decides whether the command may run for the caller now. A call without
+// an owner has nobody to whom its result could belong, and with a full disk
+// nobody could keep it: what a plugin does is done, and its result must not be
+// lost.
 func (r *run) admit(context.Context) error {
 	if owner := r.call.Context.Owner; owner.Tenant == "" || owner.Actor == "" {
 		return abi.NewError(abi.CodeUnauthorized, "the call does not say for whom it is made")
 	}
-	return nil
+	return r.host.resources.Room()
 }
 
 // checkIn holds the arguments against the input schema and opens the input

@@ -24,6 +24,8 @@ type Setup struct {
 	Kinds     map[string]host.Kind
 	Recorder  func(results *record.Store) host.Recorder // nil means the store itself
 	Observers []host.Observer
+	Dir       string      // of the store; empty means one of the test's own
+	Store     *kv.Options // nil means the defaults
 }
 
 // Bench is a host over real stores in a directory of the test. The test's
@@ -50,7 +52,11 @@ func NewBench(t testing.TB, setup Setup) *Bench {
 			t.Fatalf("%s: %v", what, err)
 		}
 	}
-	b.DB, err = kv.OpenBadger(filepath.Join(t.TempDir(), "store"), nil)
+	dir := setup.Dir
+	if dir == "" {
+		dir = filepath.Join(t.TempDir(), "store")
+	}
+	b.DB, err = kv.OpenBadger(dir, setup.Store)
 	must("open the database")
 	t.Cleanup(func() {
 		if err := b.DB.Close(); err != nil {
