@@ -53,8 +53,10 @@ type Options struct {
 	// Plugins replaces Guest and Manifest: a folder of plugin folders with their
 	// modules in them.
 	Plugins fs.FS
-	// Change sees the server's options before it is made; nil leaves them.
-	Change func(*server.Options)
+	// ChangeHost and then Change see the options of the host and the server before
+	// they are made; nil leaves them.
+	ChangeHost func(*host.Options)
+	Change     func(*server.Options)
 }
 
 // Server is a server that runs.
@@ -81,6 +83,7 @@ func Start(t testing.TB, opts *Options) *Server {
 	must(t, err)
 	settings := server.Options{API: api.Options{
 		Host: parts.host, Registry: parts.plugins, Resources: parts.store, Results: parts.results, Keys: keys, KeyStore: keys, URLs: urls,
+		Gauges: api.Gauges{Sandbox: parts.box.Figures, FailedPlugins: parts.host.FailedPlugins},
 	}}
 	if opts.Change != nil {
 		opts.Change(&settings)
@@ -126,10 +129,14 @@ func assemble(t testing.TB, opts *Options) *parts {
 	must(t, err)
 	p.plugins, err = registry.New([]registry.Source{{Name: "test", Trusted: true, FS: opts.folder()}}, nil)
 	must(t, err)
-	p.host, err = host.New(host.Options{
+	settings := host.Options{
 		Registry: p.plugins, Resources: p.store, Recorder: p.results,
 		Kinds: map[string]host.Kind{"wasm": {Trust: abi.TrustWASM, Open: p.open}},
-	})
+	}
+	if opts.ChangeHost != nil {
+		opts.ChangeHost(&settings)
+	}
+	p.host, err = host.New(settings)
 	must(t, err)
 	return p
 }
@@ -139,7 +146,11 @@ func (p *parts) open(ctx context.Context, plugin *registry.Plugin) (host.Transpo
 	if err != nil {
 		return nil, err
 	}
-	return p.box.Open(ctx, sandbox.Module{Name: plugin.Name, Binary: binary})
+	opened, err := p.box.Open(ctx, sandbox.Module{Name: plugin.Name, Binary: binary})
+	if err != nil {
+		return nil, err // not a nil plugin in an interface
+	}
+	return opened, nil
 }
 
 func (p *parts) close(ctx context.Context) {
