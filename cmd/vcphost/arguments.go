@@ -7,10 +7,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-
-	"vcphost/abi"
-	"vcphost/host/registry"
-	"vcphost/internal/rawjson"
 )
 
 // maxArgumentBytes bounds what is read from standard input as arguments. The
@@ -71,37 +67,4 @@ func baseArguments(flag string, stdin io.Reader) (json.RawMessage, error) {
 		return raw, nil
 	}
 	return json.RawMessage(flag), nil
-}
-
-// withPairs sets name=value members in the arguments, each typed by the
-// command's schema. Arguments that are no JSON object are left as they are.
-func withPairs(arguments json.RawMessage, pairs []pair, typed func(name string) registry.Input) json.RawMessage {
-	if len(pairs) == 0 || rawjson.Check(arguments, rawjson.Limits{}) != nil {
-		return arguments
-	}
-	for _, p := range pairs {
-		arguments = rawjson.SetMember(arguments, p.name, typedValue(p.value, typed(p.name)))
-	}
-	return arguments
-}
-
-// typedValue reads a value as what the schema says it is: "42" is a number only
-// where the schema has one. A value that is not of that type stays a string,
-// and the schema then tells what is wrong with it.
-func typedValue(value string, input registry.Input) []byte {
-	raw := []byte(strings.TrimSpace(value))
-	if rawjson.Check(raw, rawjson.Limits{}) == nil {
-		kind := rawjson.KindOf(raw).String()
-		number := kind == "number" && slices.Contains(input.Types, "integer")
-		if kind != "string" && (slices.Contains(input.Types, kind) || number) {
-			return raw
-		}
-	}
-	return rawjson.Quote(nil, value)
-}
-
-// referenceTo is the argument that hands a stored resource to a plugin.
-func referenceTo(id string) []byte {
-	raw, _ := json.Marshal(abi.Reference{Resource: id}) // a string cannot fail
-	return raw
 }

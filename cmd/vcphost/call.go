@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"vcphost/abi"
-	"vcphost/host/registry"
-	"vcphost/internal/rawjson"
+	"vcphost/internal/ids"
+	"vcphost/server/client"
 )
 
 // callFlags are the flags of the verb call.
@@ -88,92 +88,54 @@ func (p *Program) call(ctx context.Context, tool string, args []string, flags ca
 		return err
 	}
 	defer out.close()
-	app, err := p.open(ctx)
+	session, err := p.connect(ctx, "call", needHost)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, app.close(context.WithoutCancel(ctx))) }()
+	defer func() { err = errors.Join(err, session.stop(ctx)) }()
 
-	arguments = withPairs(arguments, pairs, app.inputTypes(tool, arguments, pairs))
-	if arguments, err = app.withInputs(ctx, arguments, inputs); err != nil {
+	call := client.Call{
+		Tool: tool, Arguments: arguments, Timeout: flags.timeout, RequestID: ids.NewSource(nil).New(ids.Request),
+		AI: flags.view == "ai", MaxCharacters: flags.maxCharacters,
+	}
+	for _, given := range pairs {
+		call.Pairs = append(call.Pairs, client.Pair{Name: []byte(given.name), Value: []byte(given.value)})
+	}
+	if call.Inputs, err = session.upload(ctx, inputs); err != nil {
 		return err
 	}
-	result := app.host.Execute(ctx, p.localCall(tool, arguments, flags.timeout))
-	if !result.Status.OK() {
+	progress := newProgress(p.Stderr, p.LookupEnv)
+	call.Progress = progress.report
+	answer, err := session.Call(ctx, call)
+	progress.end()
+	if err != nil {
+		return err
+	}
+	if !answer.Result.Status.OK() {
 		p.status = exitResult
 	}
 	// The plugin has done its work: its result is printed whatever else fails.
-	written := app.writeResources(ctx, result, out, p.Stderr)
-	return errors.Join(p.printResult(result, flags.view, flags.maxCharacters), written)
+	written := session.writeResources(ctx, answer.Result, out, p.Stderr)
+	if call.AI {
+		return errors.Join(p.printText(answer.Text), written)
+	}
+	return errors.Join(p.printResult(answer.Raw), written)
 }
 
-// localCall is the call as the command line makes it.
-func (p *Program) localCall(tool string, arguments []byte, timeout time.Duration) *abi.Call {
-	owner := localOwner()
-	return &abi.Call{
-		Tool: tool, Arguments: arguments, Options: abi.CallOptions{TimeoutMs: timeout.Milliseconds()},
-		Context: abi.CallContext{
-			Owner: owner, Source: abi.FromCLI,
-			Actor:    &abi.Actor{Type: abi.ActorUser, ID: &owner.Actor, Name: &owner.Actor},
-			Progress: p.printProgress,
-		},
-	}
-}
-
-func (p *Program) printProgress(event abi.Progress) {
-	fraction := ""
-	if event.Progress != nil {
-		fraction = fmt.Sprintf(" %3.0f%%", *event.Progress*100)
-	}
-	fmt.Fprintf(p.Stderr, "progress: %s%s %s\n", printable(event.Stage), fraction, printable(event.Message))
-}
-
-// inputTypes tells what the schema of the command that is being called says of
-// an argument.
-func (a *application) inputTypes(tool string, arguments []byte, pairs []pair) func(string) registry.Input {
-	plugin, command, ok := a.registry.Snapshot().Resolve(tool)
-	if !ok {
-		return func(string) registry.Input { return registry.Input{} }
-	}
-	if command == "" {
-		command = chosenCommand(arguments, pairs)
-	}
-	return func(name string) registry.Input { return plugin.InputType(command, name) }
-}
-
-func chosenCommand(arguments []byte, pairs []pair) string {
-	for _, p := range pairs {
-		if p.name == "command" {
-			return p.value
-		}
-	}
-	if rawjson.Check(arguments, rawjson.Limits{}) != nil {
-		return ""
-	}
-	value, _ := rawjson.At(arguments, "/command")
-	command, _ := rawjson.Unquote(value)
-	return command
-}
-
-// maxImportBytes bounds one file that the command line hands to a plugin.
-const maxImportBytes = 4 << 30
-
-// withInputs stores the file of each input as a resource and passes a reference
-// to it.
-func (a *application) withInputs(ctx context.Context, arguments []byte, inputs []pair) ([]byte, error) {
-	for _, input := range inputs {
-		resource, err := a.importFile(ctx, input.value)
+// upload stores the file of each input as a resource.
+func (s *session) upload(ctx context.Context, files []pair) ([]client.Input, error) {
+	var inputs []client.Input
+	for _, file := range files {
+		resource, err := s.uploadFile(ctx, file.value)
 		if err != nil {
-			return nil, fmt.Errorf("--input %s: %w", input.name, err)
+			return nil, fmt.Errorf("--input %s: %w", file.name, err)
 		}
-		if rawjson.Check(arguments, rawjson.Limits{}) == nil {
-			arguments = rawjson.SetMember(arguments, input.name, referenceTo(resource.ID))
-		}
+		inputs = append(inputs, client.Input{Name: []byte(file.name), Resource: resource.ID})
 	}
-	return arguments, nil
+	return inputs, nil
 }
 
-func (a *application) importFile(ctx context.Context, path string) (abi.Resource, error) {
+func (s *session) uploadFile(ctx context.Context, path string) (abi.Resource, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return abi.Resource{}, err
@@ -186,6 +148,9 @@ func (a *application) importFile(ctx context.Context, path string) (abi.Resource
 		return abi.Resource{}, err
 	}
 	defer file.Close()
-	draft := abi.ResourceDraft{ID: "input", Role: abi.RoleInput, FileName: filepath.Base(path)}
-	return a.store.resources.Import(ctx, localOwner(), draft, file, maxImportBytes)
+	size := int64(-1) // of what is no plain file, nobody knows it
+	if info.Mode().IsRegular() {
+		size = info.Size()
+	}
+	return s.Upload(ctx, filepath.Base(path), size, file)
 }

@@ -18,6 +18,7 @@ import (
 	"vcphost/internal/kv"
 	"vcphost/resources"
 	"vcphost/sandbox"
+	"vcphost/server/identity"
 )
 
 // application is everything of one process, put together. It is the only place
@@ -32,15 +33,21 @@ type application struct {
 
 // store is what lies in the data directory.
 type store struct {
+	dir       string
 	db        kv.DB
 	resources *resources.Store
 	results   *record.Store
+	keys      *identity.Store
 }
 
-func (s *store) close() error { return errors.Join(s.db.Sync(), s.db.Close()) }
+func (s *store) close() error {
+	err := s.db.Sync()
+	release(s.dir)
+	return errors.Join(err, s.db.Close())
+}
 
 // openStore opens the data directory for this process alone.
-func (p *Program) openStore() (*store, error) {
+func (p *Program) openStore(verb string) (*store, error) {
 	dir, err := p.dataDir()
 	if err != nil {
 		return nil, err
@@ -50,17 +57,23 @@ func (p *Program) openStore() (*store, error) {
 	}
 	db, err := kv.OpenBadger(filepath.Join(dir, "store"), &kv.Options{Logger: p.logger()})
 	if errors.Is(err, kv.ErrLocked) {
-		return nil, fmt.Errorf("the data directory %s is in use by another vcphost: %w", dir, err)
+		return nil, inUse(dir, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open the data directory %s: %w", dir, err)
 	}
-	s := &store{db: db}
+	if err := hold(dir, verb); err != nil {
+		p.logger().Warn("others will not learn who uses the data directory", "error", err)
+	}
+	s := &store{dir: dir, db: db}
 	if s.resources, err = resources.Open(db, &resources.Options{Logger: p.logger()}); err == nil {
 		s.results, err = record.New(db, nil)
 	}
+	if err == nil {
+		s.keys, err = identity.Open(db, &identity.Options{Logger: p.logger(), Static: p.staticKey})
+	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open the data directory %s: %w", dir, err), db.Close())
+		return nil, errors.Join(fmt.Errorf("open the data directory %s: %w", dir, err), s.close())
 	}
 	return s, nil
 }
@@ -95,29 +108,31 @@ func (p *Program) openRegistry() (*registry.Registry, error) {
 	return registry.New(sources, nil)
 }
 
-// open puts the whole application together.
-func (p *Program) open(ctx context.Context) (app *application, err error) {
+// open puts the application together, as far as the verb needs it.
+func (p *Program) open(ctx context.Context, verb string, what needs) (app *application, err error) {
 	app = &application{lookupEnv: p.LookupEnv}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, app.close(context.WithoutCancel(ctx)))
 		}
 	}()
+	if what == needStore {
+		if app.registry, err = registry.New(nil, nil); err == nil {
+			app.store, err = p.openStore(verb)
+		}
+		return app, err
+	}
 	if app.registry, err = p.openRegistry(); err != nil {
 		return app, err
 	}
-	if app.store, err = p.openStore(); err != nil {
+	if app.store, err = p.openStore(verb); err != nil {
 		return app, err
 	}
 	if _, err := app.store.results.Expire(ctx); err != nil && ctx.Err() == nil {
 		p.logger().Warn("old results could not be removed", "error", err)
 	}
-	dir, err := p.dataDir()
-	if err != nil {
-		return app, err
-	}
 	app.sandbox, err = sandbox.New(ctx, &sandbox.Options{
-		CacheDir: filepath.Join(dir, "cache"), DB: app.store.db, Logger: p.logger(),
+		CacheDir: filepath.Join(app.store.dir, "cache"), DB: app.store.db, Logger: p.logger(),
 	})
 	if err != nil {
 		return app, err
@@ -235,8 +250,8 @@ func (a *application) configValues(manifest *registry.Manifest, keys []string) (
 	return values, nil
 }
 
-// localOwner is whose the objects of this command line are: before there are
-// keys, the operating system's user in the tenant "default".
+// localOwner is whose the objects of the command line are, which has no key: the
+// operating system's user in the tenant "default".
 func localOwner() abi.Owner {
 	name := "unknown"
 	if current, err := user.Current(); err == nil && current.Username != "" {
@@ -244,7 +259,3 @@ func localOwner() abi.Owner {
 	}
 	return abi.Owner{Tenant: "default", Actor: name}
 }
-
-// localViewer is who reads the data directory from the command line. Whoever
-// can open it is its administrator.
-func localViewer() abi.Viewer { return abi.Viewer{Owner: localOwner(), Admin: true} }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,34 +15,23 @@ import (
 	"unicode/utf8"
 
 	"vcphost/abi"
-	"vcphost/presenters"
-	"vcphost/presenters/ai"
-	"vcphost/presenters/human"
 )
 
-// printResult presents a result of the local owner on standard output.
-func (p *Program) printResult(result *abi.Result, view string, maxCharacters int) error {
-	owner := localOwner()
-	consumer := presenters.ConsumerHuman
-	if view == "ai" {
-		consumer = presenters.ConsumerAI
-	}
-	seen, err := presenters.NewView(result, owner, presenters.Viewer{Viewer: localViewer(), Consumer: consumer})
-	if err != nil {
-		return err
-	}
-	var text []byte
-	if view == "ai" {
-		text = []byte(ai.Present(seen, ai.Budget{MaxCharacters: maxCharacters}).Text)
-	} else if text, err = human.PresentIndent(seen, "  "); err != nil {
+// printResult prints a canonical result, indented for people.
+func (p *Program) printResult(raw []byte) error {
+	var text bytes.Buffer
+	if err := json.Indent(&text, raw, "", "  "); err != nil {
 		return fmt.Errorf("print the result: %w", err)
-	} else {
-		text = escapeInvisible(text)
 	}
-	if len(text) == 0 || text[len(text)-1] != '\n' {
-		text = append(text, '\n')
+	return p.printText(string(escapeInvisible(text.Bytes())))
+}
+
+// printText prints text as lines.
+func (p *Program) printText(text string) error {
+	if !strings.HasSuffix(text, "\n") {
+		text += "\n"
 	}
-	if _, err := p.Stdout.Write(text); err != nil {
+	if _, err := io.WriteString(p.Stdout, text); err != nil {
 		return fmt.Errorf("print the result: %w", err)
 	}
 	return nil
@@ -120,7 +110,7 @@ func (d *outDir) close() {
 // writeResources writes what a call produced into a directory, under the file
 // names of the descriptors. It replaces files that are there, and never writes
 // outside the directory.
-func (a *application) writeResources(ctx context.Context, result *abi.Result, out *outDir, report io.Writer) error {
+func (s *session) writeResources(ctx context.Context, result *abi.Result, out *outDir, report io.Writer) error {
 	if out == nil {
 		return nil
 	}
@@ -130,7 +120,7 @@ func (a *application) writeResources(ctx context.Context, result *abi.Result, ou
 			continue
 		}
 		name := freeName(resource.FileName, taken)
-		if err := a.writeResource(ctx, out.root, resource.ID, name); err != nil {
+		if err := s.writeResource(ctx, out.root, resource.ID, name); err != nil {
 			return fmt.Errorf("--out: write %s: %w", name, err)
 		}
 		fmt.Fprintf(report, "wrote %s (%s, %d bytes)\n", filepath.Join(out.name, name), resource.MIMEType, resource.SizeBytes)
@@ -171,13 +161,13 @@ func firstBytes(s string, most int) string {
 
 // writeResource writes under a name that no plugin can choose and gives the file
 // its own name once it is whole.
-func (a *application) writeResource(ctx context.Context, root *os.Root, id, name string) (err error) {
+func (s *session) writeResource(ctx context.Context, root *os.Root, id, name string) (err error) {
 	partial := ".vcphost-" + id
 	file, err := root.OpenFile(partial, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return err
 	}
-	err = errors.Join(a.store.copyResource(ctx, file, id), file.Close())
+	err = errors.Join(s.copyResource(ctx, file, id), file.Close())
 	if err == nil {
 		err = root.Rename(partial, name)
 	}
@@ -188,12 +178,12 @@ func (a *application) writeResource(ctx context.Context, root *os.Root, id, name
 }
 
 // copyResource streams the bytes of a resource.
-func (s *store) copyResource(ctx context.Context, to io.Writer, id string) error {
-	reader, err := s.resources.OpenReader(ctx, localViewer(), id)
+func (s *session) copyResource(ctx context.Context, to io.Writer, id string) error {
+	from, err := s.Resource(ctx, id)
 	if err != nil {
 		return err
 	}
-	defer reader.Close()
-	_, err = io.Copy(to, reader)
+	defer from.Close()
+	_, err = io.Copy(to, from)
 	return err
 }

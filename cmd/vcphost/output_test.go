@@ -10,8 +10,6 @@ import (
 	"testing"
 
 	"vcphost/abi"
-	"vcphost/internal/kv"
-	"vcphost/resources"
 )
 
 func TestFreeName(t *testing.T) {
@@ -59,18 +57,26 @@ func TestNothingSteersTheTerminal(t *testing.T) {
 
 func TestWriteResourcesLosesNoneWhateverItsName(t *testing.T) {
 	ctx := t.Context()
-	stored, err := resources.Open(kv.NewMemory(), nil)
+	program := &Program{Stderr: io.Discard, LookupEnv: func(string) (string, bool) { return "", false }}
+	program.settings.data = t.TempDir()
+	s, err := program.connect(ctx, "test", needStore)
 	if err != nil {
 		t.Fatal(err)
 	}
-	app := &application{store: &store{resources: stored}}
+	defer func() {
+		if err := s.stop(ctx); err != nil {
+			t.Error(err)
+		}
+	}()
 	result := &abi.Result{}
 	names := []string{"a.png.partial", "a.png", strings.Repeat("n", 255), strings.Repeat("n", 255), ".profile"}
 	for i, name := range names {
-		resource, err := stored.Import(ctx, localOwner(), abi.ResourceDraft{FileName: name, Role: abi.RoleOutput}, strings.NewReader(strconv.Itoa(i)), 0)
+		content := strconv.Itoa(i)
+		resource, err := s.Upload(ctx, name, int64(len(content)), strings.NewReader(content))
 		if err != nil {
 			t.Fatal(err)
 		}
+		resource.Role = abi.RoleOutput
 		result.Resources = append(result.Resources, resource)
 	}
 	dir := t.TempDir()
@@ -79,7 +85,7 @@ func TestWriteResourcesLosesNoneWhateverItsName(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer out.close()
-	if err := app.writeResources(ctx, result, out, io.Discard); err != nil {
+	if err := s.writeResources(ctx, result, out, io.Discard); err != nil {
 		t.Fatal(err)
 	}
 	for i, name := range []string{names[0], names[1], names[2], names[2][:253] + "-2", "_profile"} {

@@ -5,15 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime"
 	"strings"
-	"sync"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
-	"vcphost/abi"
-	"vcphost/host/registry"
+	"vcphost/server/client"
 )
 
 func (p *Program) pluginCommand() *cobra.Command {
@@ -50,89 +47,26 @@ The answer is a JSON array, because several folders may claim one name.`,
 }
 
 // pluginEntry is a plugin as the verbs list and inspect tell it.
-type pluginEntry struct {
-	Name        string             `json:"name"`
-	DisplayName string             `json:"displayName,omitempty"`
-	Version     string             `json:"version,omitempty"`
-	Type        string             `json:"pluginType,omitempty"`
-	EntryPoint  string             `json:"entryPoint,omitempty"`
-	State       string             `json:"state"`
-	Reason      string             `json:"reason,omitempty"`
-	Source      string             `json:"source"`
-	Folder      string             `json:"folder"`
-	Digest      string             `json:"digest,omitempty"`
-	Commands    []string           `json:"commands"`
-	Refusals    []registry.Refusal `json:"refusals"`
-	Notices     []registry.Notice  `json:"notices"`
-
-	plugin *registry.Plugin
-}
+type pluginEntry = client.Plugin
 
 func (p *Program) withPlugins(ctx context.Context, do func([]pluginEntry) error) (err error) {
-	app, err := p.open(ctx)
+	s, err := p.connect(ctx, "plugin", needHost)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, app.close(context.WithoutCancel(ctx))) }()
-	plugins := app.registry.Snapshot().Plugins()
-	entries := make([]pluginEntry, len(plugins))
-	var wg sync.WaitGroup
-	slots := make(chan struct{}, runtime.GOMAXPROCS(0)) // compiling is bounded by processors
-	for i, plugin := range plugins {
-		wg.Go(func() {
-			slots <- struct{}{}
-			defer func() { <-slots }()
-			entries[i] = app.entry(ctx, plugin)
-		})
-	}
-	wg.Wait()
-	if err := ctx.Err(); err != nil {
+	defer func() { err = errors.Join(err, s.stop(ctx)) }()
+	entries, err := s.Plugins(ctx)
+	if err != nil {
 		return fmt.Errorf("load the plugins: %w", err)
 	}
 	return do(entries)
 }
 
-// entry tells of a plugin what can be known without calling it, which includes
-// whether its module loads.
-func (a *application) entry(ctx context.Context, plugin *registry.Plugin) pluginEntry {
-	entry := pluginEntry{
-		Name: plugin.Name, State: string(plugin.State), Source: plugin.Source, Folder: plugin.Folder, Digest: plugin.Digest,
-		Commands: []string{}, Refusals: append([]registry.Refusal{}, plugin.Refusals...), Notices: append([]registry.Notice{}, plugin.Notices...),
-		plugin: plugin,
-	}
-	if m := plugin.Manifest; m != nil {
-		entry.DisplayName, entry.Version, entry.Type, entry.EntryPoint = m.DisplayName, m.Version, string(m.PluginType), m.EntryPoint.Type
-		for _, command := range m.Commands {
-			entry.Commands = append(entry.Commands, command.Identifier)
-		}
-	}
-	if len(plugin.Refusals) > 0 {
-		entry.Reason = strings.TrimSpace(plugin.Refusals[0].Pointer + " " + plugin.Refusals[0].Reason)
-		return entry
-	}
-	var failure *abi.Error
-	if err := a.host.Prepare(ctx, plugin); errors.As(err, &failure) {
-		entry.Reason = failure.Message
-		if plugin.State == registry.Ready {
-			entry.State = stateOf(failure)
-		}
-	} else if err != nil {
-		entry.State, entry.Reason = string(registry.Refused), err.Error()
-	}
-	return entry
-}
-
-// stateOf is the state that a plugin has whose transport could not be opened.
-func stateOf(failure *abi.Error) string {
-	var details struct{ Reason string }
-	if json.Unmarshal(failure.Details, &details) == nil && details.Reason != "" {
-		return details.Reason
-	}
-	return string(registry.Refused)
-}
-
 func (p *Program) listPlugins(entries []pluginEntry, asJSON bool) error {
 	if asJSON {
+		for i := range entries {
+			entries[i].Manifest = nil // it is for inspect
+		}
 		return p.printJSON(entries)
 	}
 	table := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
@@ -155,19 +89,11 @@ func (p *Program) listPlugins(entries []pluginEntry, asJSON bool) error {
 }
 
 func (p *Program) inspectPlugin(entries []pluginEntry, name string) error {
-	var found []any
+	var found []pluginEntry
 	for _, e := range entries {
-		if e.Name != name {
-			continue
+		if e.Name == name {
+			found = append(found, e)
 		}
-		manifest := json.RawMessage("null")
-		if e.plugin.Manifest != nil {
-			manifest = e.plugin.Manifest.Raw
-		}
-		found = append(found, struct {
-			pluginEntry
-			Manifest json.RawMessage `json:"manifest"`
-		}{e, manifest})
 	}
 	if len(found) == 0 {
 		return fmt.Errorf("there is no plugin %q", name)

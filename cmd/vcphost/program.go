@@ -11,12 +11,14 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"vcphost/server/identity"
 )
 
 // Exit statuses.
 const (
 	exitOK       = 0 // a result of status success, partial or accepted
-	exitResult   = 1 // any other result
+	exitResult   = 1 // any other result; of healthcheck: the server does not live
 	exitNoResult = 2 // no result: bad flags, an unreadable file, the data directory
 )
 
@@ -29,8 +31,10 @@ type Program struct {
 	LookupEnv      func(string) (string, bool)
 	Bundled        fs.FS // plugins that come with the program; nil means none
 
-	settings settings
-	status   int
+	settings  settings
+	staticKey *identity.StaticKey // of serve; nil means none
+	log       *slog.Logger        // of serve; nil means that of the other verbs
+	status    int
 }
 
 // settings are the flags that every verb has.
@@ -72,7 +76,10 @@ func (p *Program) command() *cobra.Command {
 	flags.StringArrayVar(&p.settings.trust, "trust", nil, "grant what the plugins at or below this directory ask for, in this process only; repeatable")
 	flags.StringVar(&p.settings.data, "data", "", "directory of the store and caches (default $VCPHOST_DATA, else the platform's state directory)")
 	flags.BoolVarP(&p.settings.verbose, "verbose", "v", false, "log everything, also what plugins log for debugging")
-	root.AddCommand(p.callCommand(), p.pluginCommand(), p.resourceCommand(), p.resultCommand(), p.versionCommand())
+	root.AddCommand(
+		p.callCommand(), p.pluginCommand(), p.resourceCommand(), p.resultCommand(),
+		p.serveCommand(), p.keyCommand(), p.healthcheckCommand(), p.versionCommand(),
+	)
 	return root
 }
 
@@ -92,6 +99,9 @@ func group(use, short string) *cobra.Command {
 
 // logger writes to standard error, so that standard output holds results only.
 func (p *Program) logger() *slog.Logger {
+	if p.log != nil {
+		return p.log
+	}
 	level := slog.LevelWarn
 	if p.settings.verbose {
 		level = slog.LevelDebug
@@ -114,13 +124,21 @@ func (p *Program) dataDir() (string, error) {
 	return dir, nil
 }
 
-// pluginDirs lists the directories of plugin folders.
-func (p *Program) pluginDirs() []string {
+// givenPluginDirs lists the directories of plugin folders that somebody named.
+func (p *Program) givenPluginDirs() []string {
 	if len(p.settings.plugins) > 0 {
 		return p.settings.plugins
 	}
 	if list, ok := p.LookupEnv("VCPHOST_PLUGINS"); ok && list != "" {
 		return strings.Split(list, string(os.PathListSeparator))
+	}
+	return nil
+}
+
+// pluginDirs lists the directories of plugin folders.
+func (p *Program) pluginDirs() []string {
+	if given := p.givenPluginDirs(); len(given) > 0 {
+		return given
 	}
 	if info, err := os.Stat("plugins"); err == nil && info.IsDir() {
 		return []string{"plugins"}

@@ -5,9 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 
 	"github.com/spf13/cobra"
+
+	"vcphost/abi"
+	"vcphost/server/problem"
 )
 
 func (p *Program) resourceCommand() *cobra.Command {
@@ -20,7 +25,9 @@ func (p *Program) resourceCommand() *cobra.Command {
   vcphost resource get res_01J… | sha256sum`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
-			return p.withStore(func(s *store) error { return p.getResource(command.Context(), s, args[0], out) })
+			return p.withStore(command.Context(), "resource get", func(s *session) error {
+				return p.getResource(command.Context(), s, args[0], out)
+			})
 		},
 	}
 	get.Flags().StringVarP(&out, "output", "o", "", "file to write; an existing one is replaced")
@@ -42,12 +49,8 @@ func (p *Program) resultCommand() *cobra.Command {
 			if err := flags.check(); err != nil {
 				return err
 			}
-			return p.withStore(func(s *store) error {
-				result, err := s.results.Get(command.Context(), localViewer(), args[0])
-				if err != nil {
-					return err
-				}
-				return p.printResult(result, view, maxCharacters)
+			return p.withStore(command.Context(), "result get", func(s *session) error {
+				return p.getResult(command.Context(), s, args[0], flags)
 			})
 		},
 	}
@@ -57,32 +60,71 @@ func (p *Program) resultCommand() *cobra.Command {
 	return top
 }
 
-func (p *Program) withStore(do func(*store) error) (err error) {
-	s, err := p.openStore()
+// withStore does something with what is stored.
+func (p *Program) withStore(ctx context.Context, verb string, do func(*session) error) (err error) {
+	s, err := p.connect(ctx, verb, needStore)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.close()) }()
+	defer func() { err = errors.Join(err, s.stop(ctx)) }()
 	return do(s)
 }
 
-func (p *Program) getResource(ctx context.Context, s *store, id, out string) error {
+func (p *Program) getResult(ctx context.Context, s *session, id string, flags callFlags) error {
+	if flags.view == "ai" {
+		text, err := s.ResultText(ctx, id, flags.maxCharacters)
+		if err != nil {
+			return resultFailure(id, err)
+		}
+		return p.printText(text)
+	}
+	raw, err := s.Result(ctx, id)
+	if err != nil {
+		return resultFailure(id, err)
+	}
+	return p.printResult(raw)
+}
+
+func resultFailure(id string, err error) error {
+	if notFound(err) {
+		return fmt.Errorf("read result %s: no such result", id)
+	}
+	return fmt.Errorf("read result %s: %w", id, err)
+}
+
+func resourceFailure(id string, err error) error {
+	if notFound(err) {
+		return fmt.Errorf("resource %s: %s: there is no resource %q", id, abi.CodeFileNotFound, id)
+	}
+	return fmt.Errorf("resource %s: %w", id, err)
+}
+
+// notFound reports whether the server has nothing of that id.
+func notFound(err error) bool {
+	var told *problem.Problem
+	return errors.As(err, &told) && told.Status == http.StatusNotFound
+}
+
+func (p *Program) getResource(ctx context.Context, s *session, id, out string) error {
 	if out == "" {
 		buffered := bufio.NewWriter(p.Stdout)
 		if err := errors.Join(s.copyResource(ctx, buffered, id), buffered.Flush()); err != nil {
-			return fmt.Errorf("resource %s: %w", id, err)
+			return resourceFailure(id, err)
 		}
 		return nil
 	}
-	if _, err := s.resources.Describe(ctx, localViewer(), id); err != nil {
-		return fmt.Errorf("resource %s: %w", id, err)
+	from, err := s.Resource(ctx, id)
+	if err != nil {
+		return resourceFailure(id, err)
 	}
+	defer from.Close()
 	file, err := os.Create(out)
 	if err != nil {
-		return fmt.Errorf("resource %s: %w", id, err)
+		return resourceFailure(id, err)
 	}
-	if err := errors.Join(s.copyResource(ctx, file, id), file.Close()); err != nil {
-		return fmt.Errorf("resource %s: %w", id, err)
+	_, err = io.Copy(file, from)
+	if err := errors.Join(err, file.Close()); err != nil {
+		return resourceFailure(id, err)
 	}
 	return nil
 }

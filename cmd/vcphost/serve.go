@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"vcphost/server"
+	"vcphost/server/identity"
+)
+
+// defaultAddr is reached from this machine only.
+const defaultAddr = "127.0.0.1:6005"
+
+// serveFlags are the flags of the verb serve.
+type serveFlags struct {
+	addr  string
+	drain time.Duration
+}
+
+func (p *Program) serveCommand() *cobra.Command {
+	var flags serveFlags
+	command := &cobra.Command{
+		Use:   "serve",
+		Short: "Answer the HTTP API until a signal comes",
+		Long: `Answer the HTTP API. The first start makes an administrator's key and prints it
+once; $VCPHOST_KEY, if it is set, is an administrator's as well. While the
+server runs, the other verbs on its data directory go through it.
+
+SIGINT and SIGTERM stop it: running requests are answered within --drain, and
+what runs then is cancelled. A second signal ends it at once.`,
+		Example: `  vcphost serve
+  vcphost serve --addr 127.0.0.1:7000 --plugins ./plugins --trust ./plugins`,
+		Args: cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error { return p.serve(command.Context(), flags) },
+	}
+	command.Flags().StringVar(&flags.addr, "addr", defaultAddr, "host and port to listen on; port 0 takes a free one")
+	command.Flags().DurationVar(&flags.drain, "drain", 30*time.Second, "how long running requests may go on when the server stops")
+	return command
+}
+
+// serve runs the server until ctx ends.
+func (p *Program) serve(ctx context.Context, flags serveFlags) (err error) {
+	if flags.drain < 0 {
+		return usage("--drain %v is negative", flags.drain)
+	}
+	if secret, ok := p.LookupEnv("VCPHOST_KEY"); ok && secret != "" {
+		if p.staticKey, err = identity.Static(secret); err != nil {
+			return fmt.Errorf("$VCPHOST_KEY: %w", err)
+		}
+	}
+	level := slog.LevelInfo
+	if p.settings.verbose {
+		level = slog.LevelDebug
+	}
+	p.log = slog.New(slog.NewJSONHandler(p.Stderr, &slog.HandlerOptions{Level: level}))
+	app, err := p.open(ctx, kindServe, needHost)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, app.close(context.WithoutCancel(ctx))) }()
+	if err := p.showFirstKey(ctx, app.store.keys); err != nil {
+		return err
+	}
+	d, err := p.listen(app, flags.addr)
+	if err != nil {
+		return err
+	}
+	return d.run(ctx, flags.drain)
+}
+
+// showFirstKey makes an administrator's key if there is none, and prints it.
+func (p *Program) showFirstKey(ctx context.Context, keys *identity.Store) error {
+	secret, made, err := keys.Bootstrap(ctx)
+	if err != nil || !made {
+		return err
+	}
+	return p.printText("The first administrator's key, shown only this once:\n\n    " + secret + "\n\n" +
+		"Send it as Authorization: Bearer KEY. vcphost key add makes others.\n")
+}
+
+// daemon is a server with its listeners.
+type daemon struct {
+	app    *application
+	server *server.Server
+	logger *slog.Logger
+	tcp    net.Listener
+	socket net.Listener // nil where the system has no such sockets
+}
+
+// listen makes the listeners, so that what is wrong with them shows at once.
+func (p *Program) listen(app *application, addr string) (*daemon, error) {
+	settings, err := p.serverOptions(app)
+	if err != nil {
+		return nil, err
+	}
+	d := &daemon{app: app, logger: p.logger()}
+	if d.tcp, err = net.Listen("tcp", addr); err != nil {
+		return nil, fmt.Errorf("--addr %s: %w", addr, err)
+	}
+	if hasSocket {
+		socket, err := listenSocket(app.store.dir)
+		if err != nil {
+			return nil, errors.Join(err, d.tcp.Close())
+		}
+		d.socket = socket
+	}
+	d.server = server.New(settings)
+	return d, nil
+}
+
+// run answers requests until ctx ends, or a listener fails, and then until the
+// running requests are answered.
+func (d *daemon) run(ctx context.Context, drain time.Duration) error {
+	jobs := startJobs(d.app, d.logger)
+	failed := make(chan error, 2)
+	listeners := 1
+	go func() { failed <- d.server.Serve(d.tcp) }()
+	if d.socket != nil {
+		listeners++
+		go func() { failed <- d.server.ServeTrusted(d.socket, localIdentity()) }()
+	}
+	d.logger.Info("serving", "addr", d.tcp.Addr().String(), "data", d.app.store.dir)
+	var err error
+	select {
+	case <-ctx.Done():
+		d.logger.Info("stopping", "drain", drain.String())
+	case err = <-failed:
+		listeners--
+	}
+	errs := []error{err, removeSocket(d.app.store.dir)}
+	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
+	defer cancel()
+	errs = append(errs, d.server.Close(limit))
+	for range listeners {
+		errs = append(errs, <-failed)
+	}
+	jobs.stop()
+	errs = append(errs, d.app.store.keys.Flush(context.WithoutCancel(ctx)))
+	d.logger.Info("stopped")
+	return errors.Join(errs...)
+}
