@@ -75,6 +75,11 @@ func (r *Request) send(c content, reader *resources.Reader) {
 		content: c.reader, conn: r.fiber.Context(), lifetime: r.api.opts.Lifetime, stall: r.api.opts.TransferStall,
 		piece: int(min(c.size, pieceBytes)), source: reader, release: r.detach(),
 	}
+	body.stopped = make(chan struct{})
+	body.unhook = context.AfterFunc(body.lifetime, func() {
+		defer close(body.stopped)
+		_ = body.conn.SetWriteDeadline(time.Unix(1, 0)) // ends a write that waits for the client
+	})
 	body.extend() // for the head of the answer
 	r.fiber.Context().SetBodyStream(body, int(c.size))
 }
@@ -90,6 +95,8 @@ type download struct {
 	piece    int
 	source   io.Closer
 	release  func()
+	unhook   func() bool
+	stopped  chan struct{} // closed when the server's end has reached the connection
 }
 
 func (d *download) extend() {
@@ -99,11 +106,12 @@ func (d *download) extend() {
 
 // Read implements [io.Reader].
 func (d *download) Read(p []byte) (int, error) {
+	n, err := d.content.Read(p)
+	d.extend()
+	// In this order: the server's end either finds this deadline or is found here.
 	if d.lifetime.Err() != nil {
 		return 0, errors.New("the server has stopped")
 	}
-	n, err := d.content.Read(p)
-	d.extend()
 	return n, err
 }
 
@@ -115,6 +123,9 @@ func (d *download) WriteTo(w io.Writer) (int64, error) {
 
 // Close ends the download.
 func (d *download) Close() error {
+	if !d.unhook() {
+		<-d.stopped // else it could reach the connection's next request
+	}
 	d.release()
 	return d.source.Close()
 }
