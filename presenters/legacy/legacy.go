@@ -17,55 +17,112 @@ const timestampLayout = "2006-01-02T15:04:05.000-07:00"
 
 // Present gives the HTTP status and the JSON body.
 //
-//	success, partial, accepted   200   an object as it is, other data under
-//	                                   original_plugin_output, an array bare
-//	errors of the plugin         500   {"plugin_error": message, …}
+//	success, partial, accepted   200   an object as it is, an array bare, nothing for
+//	                                   null, other data under original_plugin_output;
+//	                                   of a text that is JSON that JSON is the data
+//	… that is {"status":"error"} 500   as an error of the plugin
+//	errors of the plugin         500   {"plugin_error": message, …}, and the data, if
+//	                                   there are any, under result
+//	approval rejected            500   … with "error_type" and "rejected_by_user"
+//	approval timed out           500   … without a timestamp
 //	other failures               500   {"plugin_execution_error": message, …}
 //	unknown tool                 500   {"error": "Internal Server Error", "details": …}
+//
+// Errors of the plugin are also those that the host finds in its stead, such as
+// wrong arguments.
 func Present(v *presenters.View) (status int, body []byte) {
 	result := v.Envelope()
 	if result.Status.OK() {
-		return 200, stamp(success(v.Data()), result)
+		return success(opened(v.Data()), result)
 	}
-	if result.Error != nil && result.Error.Code == abi.CodeToolNotFound {
+	if code(result) == abi.CodeToolNotFound {
 		out := rawjson.SetMember([]byte("{}"), "error", quote("Internal Server Error"))
 		return 500, rawjson.SetMember(out, "details", quote(`[PluginManager] Plugin "`+result.Tool.Name+`" not found for tool call.`))
 	}
-	return 500, stamp(failure(result), result)
-}
-
-func success(data []byte) []byte {
-	switch rawjson.KindOf(data) {
-	case rawjson.Object, rawjson.Array:
-		return append([]byte(nil), data...)
-	case rawjson.Null, rawjson.Invalid:
-		return []byte("{}")
+	body = failure(v.Data(), result)
+	if code(result) == abi.CodeApprovalTimeout {
+		return 500, named(body, result)
 	}
-	return rawjson.SetMember([]byte("{}"), "original_plugin_output", data)
+	return 500, stamp(body, result)
 }
 
-func failure(result *abi.Result) []byte {
-	message, member := "the tool failed", "plugin_execution_error"
+// opened gives the JSON that a text holds, once; plugins of old could answer
+// with nothing but text.
+func opened(data []byte) []byte {
+	text, ok := rawjson.Unquote(data)
+	if !ok || rawjson.Check([]byte(text), rawjson.Limits{}) != nil {
+		return data
+	}
+	value, _ := rawjson.At([]byte(text), "")
+	return value
+}
+
+func success(data []byte, result *abi.Result) (status int, body []byte) {
+	switch rawjson.KindOf(data) {
+	case rawjson.Array:
+		return 200, append([]byte(nil), data...)
+	case rawjson.Object:
+		if message, failed := failedInside(data); failed {
+			return 500, stamp(rawjson.SetMember([]byte("{}"), "plugin_error", quote(message)), result)
+		}
+		return 200, stamp(append([]byte(nil), data...), result)
+	case rawjson.Null, rawjson.Invalid:
+		return 200, stamp([]byte("{}"), result)
+	}
+	return 200, stamp(rawjson.SetMember([]byte("{}"), "original_plugin_output", data), result)
+}
+
+// failedInside reports whether data say themselves that the plugin failed.
+func failedInside(data []byte) (message string, failed bool) {
+	value, _ := rawjson.At(data, "/status")
+	if status, ok := rawjson.Unquote(value); !ok || status != "error" {
+		return "", false
+	}
+	value, _ = rawjson.At(data, "/error")
+	return rawjson.Unquote(value)
+}
+
+func code(result *abi.Result) string {
+	if result.Error == nil {
+		return ""
+	}
+	return result.Error.Code
+}
+
+func failure(data []byte, result *abi.Result) []byte {
+	out := []byte("{}")
+	if kind := rawjson.KindOf(data); kind != rawjson.Null && kind != rawjson.Invalid {
+		out = rawjson.SetMember(out, "result", data)
+	}
+	message, member := "", "plugin_execution_error"
 	if result.Error != nil {
 		message = result.Error.Message
-		if result.Error.Category == abi.CategoryDomain || result.Error.Category == abi.CategoryDependency || result.Error.Category == abi.CategoryApproval {
+		if category := result.Error.Category; !category.HostOnly() || category == abi.CategoryApproval {
 			member = "plugin_error"
 		}
 	}
-	return rawjson.SetMember([]byte("{}"), member, quote(message))
+	if message == "" {
+		message = `Plugin "` + result.Tool.Name + `" reported an unspecified error.`
+	}
+	out = rawjson.SetMember(out, member, quote(message))
+	if code(result) == abi.CodeApprovalRejected {
+		out = rawjson.SetMember(out, "error_type", quote("approval_rejected"))
+		out = rawjson.SetMember(out, "rejected_by_user", []byte("true"))
+	}
+	return out
 }
 
-// stamp adds what the older core added to every object. An array goes without,
-// as it always did.
-func stamp(body []byte, result *abi.Result) []byte {
-	if rawjson.KindOf(body) != rawjson.Object {
-		return body
-	}
-	if result.Actor != nil && result.Actor.Maid != nil {
-		body = rawjson.SetMember(body, "MaidName", quote(*result.Actor.Maid))
-	}
+// stamp adds what the older core added to every object.
+func stamp(object []byte, result *abi.Result) []byte {
 	at := time.Time(result.Execution.FinishedAt).Format(timestampLayout)
-	return rawjson.SetMember(body, "timestamp", quote(at))
+	return rawjson.SetMember(named(object, result), "timestamp", quote(at))
+}
+
+func named(object []byte, result *abi.Result) []byte {
+	if result.Actor != nil && result.Actor.Maid != nil {
+		return rawjson.SetMember(object, "MaidName", quote(*result.Actor.Maid))
+	}
+	return object
 }
 
 func quote(s string) []byte { return rawjson.Quote(nil, s) }
