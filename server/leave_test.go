@@ -332,13 +332,19 @@ func TestAClientThatSendsMoreHasNotLeft(t *testing.T) {
 	}
 }
 
-// wantTwoAnswers reads the answer to the call and that to the early request.
-func wantTwoAnswers(t *testing.T, conn net.Conn) {
+// newReader reads a connection for at most ten seconds.
+func newReader(t *testing.T, conn net.Conn) *bufio.Reader {
 	t.Helper()
 	if err := conn.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	reader := bufio.NewReader(conn)
+	return bufio.NewReader(conn)
+}
+
+// wantTwoAnswers reads the answer to the call and that to the early request.
+func wantTwoAnswers(t *testing.T, conn net.Conn) {
+	t.Helper()
+	reader := newReader(t, conn)
 	for _, want := range []string{`"status":"cancelled"`, `"status":"ok"`} {
 		response, err := http.ReadResponse(reader, nil)
 		if err != nil {

@@ -25,13 +25,15 @@ type Options struct {
 	Logger *slog.Logger
 	// Limits of a connection; a zero field means its default.
 	ReadTimeout    time.Duration // for a whole request head and body; default 30 s
+	WriteTimeout   time.Duration // for 64 KiB of an answer; default 30 s
 	IdleTimeout    time.Duration // of a kept connection; default 60 s
 	MaxHeaderBytes int           // of a request's head; default 16 KiB
-	MaxConnections int           // at a time; default 16,384
+	MaxConnections int           // at a time, of each listener; default 16,384
 }
 
 const (
 	defaultReadTimeout    = 30 * time.Second
+	defaultWriteTimeout   = 30 * time.Second
 	defaultIdleTimeout    = time.Minute
 	defaultMaxHeaderBytes = 16 << 10
 	defaultMaxConnections = 16 << 10
@@ -47,6 +49,10 @@ type Server struct {
 	api  *api.API
 	stop context.CancelFunc
 
+	maxConnections int
+	writeTimeout   time.Duration
+	partings       *partings
+
 	mu      sync.Mutex
 	serving sync.WaitGroup
 	closed  bool
@@ -59,9 +65,16 @@ func New(opts Options) *Server {
 	if opts.API.Logger == nil {
 		opts.API.Logger = opts.Logger
 	}
-	s := &Server{api: api.New(opts.API), stop: stop}
+	s := &Server{
+		api: api.New(opts.API), stop: stop, partings: newPartings(),
+		maxConnections: orDefault(opts.MaxConnections, defaultMaxConnections),
+		writeTimeout:   orDefault(opts.WriteTimeout, defaultWriteTimeout),
+	}
 	s.app = fiber.New(opts.fiber(s.unrouted))
 	s.app.Server().NoDefaultServerHeader = true
+	s.app.Server().SecureErrorLogMessage = true // a header holds a key
+	s.app.Server().Logger = connectionLog{opts.API.Logger}
+	s.app.Use(s.strict)
 	s.app.Server().Handler = knownMethods(s.app.Server().Handler)
 	s.api.Register(s.app)
 	return s
@@ -85,8 +98,28 @@ func (o Options) fiber(unrouted fiber.ErrorHandler) fiber.Config {
 		ReadTimeout:    orDefault(o.ReadTimeout, defaultReadTimeout),
 		IdleTimeout:    orDefault(o.IdleTimeout, defaultIdleTimeout),
 		ReadBufferSize: orDefault(o.MaxHeaderBytes, defaultMaxHeaderBytes),
-		Concurrency:    orDefault(o.MaxConnections, defaultMaxConnections),
-		ErrorHandler:   unrouted,
+		// The listener has the bound; a worker may outlive its connection a little.
+		Concurrency:  2 * orDefault(o.MaxConnections, defaultMaxConnections),
+		ErrorHandler: unrouted,
+	}
+}
+
+// strict lets through what every program reads alike.
+func (s *Server) strict(c *fiber.Ctx) error {
+	if told := strict(c.Request()); told != nil {
+		c.Response().SetConnectionClose()
+		return s.api.Unrouted(c, told)
+	}
+	return c.Next()
+}
+
+// connectionLog takes what fasthttp says of connections that broke.
+type connectionLog struct{ logger *slog.Logger }
+
+// Printf implements fasthttp's logger.
+func (l connectionLog) Printf(format string, args ...any) {
+	if l.logger != nil {
+		l.logger.Debug("a connection failed", "reason", fmt.Sprintf(format, args...))
 	}
 }
 
@@ -112,7 +145,13 @@ func (s *Server) unrouted(c *fiber.Ctx, err error) error {
 func (s *Server) API() *api.API { return s.api }
 
 // Serve answers on a listener until the server is closed. It returns nil then.
-func (s *Server) Serve(listener net.Listener) error {
+func (s *Server) Serve(listener net.Listener) error { return s.serve(s.limited(listener)) }
+
+func (s *Server) limited(l net.Listener) net.Listener {
+	return &listener{Listener: l, places: make(chan struct{}, s.maxConnections), writeStall: s.writeTimeout, partings: s.partings}
+}
+
+func (s *Server) serve(listener net.Listener) error {
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
@@ -130,11 +169,11 @@ func (s *Server) Serve(listener net.Listener) error {
 // ServeTrusted answers on a listener whose connections speak for who without a
 // key, until the server is closed. See [api.Trusted] for which listeners can.
 func (s *Server) ServeTrusted(listener net.Listener, who *identity.Identity) error {
-	trusted, err := api.Trusted(listener, who)
+	trusted, err := api.Trusted(s.limited(listener), who)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	return s.Serve(trusted)
+	return s.serve(trusted)
 }
 
 // Close stops taking requests and waits for those that run. When ctx ends
@@ -148,6 +187,7 @@ func (s *Server) Close(ctx context.Context) error {
 	defer cancelLate()
 	err := s.app.ShutdownWithTimeout(closeLimit(ctx))
 	s.serving.Wait()
+	s.partings.close()
 	if err != nil {
 		return fmt.Errorf("stop the server: %w", err)
 	}

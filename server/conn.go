@@ -1,0 +1,100 @@
+package server
+
+import (
+	"errors"
+	"net"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// pieceBytes is how much of an answer a client must take within the write
+// time-out. What fits into the buffers of the system counts as taken.
+const pieceBytes = 64 << 10
+
+// listener hands out connections that have the limits of this package: at most
+// so many at a time, and each write in pieces with a time-out of their own. A
+// connection too many is told so and closed.
+type listener struct {
+	net.Listener
+	places     chan struct{} // holds an element for each open connection
+	writeStall time.Duration
+	partings   *partings
+}
+
+// Accept waits for the next connection that has a place.
+func (l *listener) Accept() (net.Conn, error) {
+	for {
+		accepted, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		select {
+		case l.places <- struct{}{}:
+			return &conn{Conn: accepted, stall: l.writeStall, partings: l.partings, leave: sync.OnceFunc(func() { <-l.places })}, nil
+		default:
+			if !l.partings.begin(accepted, fullAnswer()) {
+				_ = accepted.Close() // nobody could do anything about its error
+			}
+		}
+	}
+}
+
+// conn is a connection with a place.
+type conn struct {
+	net.Conn
+	stall    time.Duration
+	partings *partings
+	leave    func()
+	held     atomic.Bool // somebody else has set a write deadline
+}
+
+// Write writes in pieces. A client that takes less than one of them within the
+// time-out is given up.
+func (c *conn) Write(p []byte) (int, error) {
+	for written := 0; ; {
+		piece := p[written:min(len(p), written+pieceBytes)]
+		if !c.held.Load() {
+			if err := c.Conn.SetWriteDeadline(time.Now().Add(c.stall)); err != nil {
+				return written, err
+			}
+		}
+		n, err := c.Conn.Write(piece)
+		written += n
+		if err != nil || written == len(p) {
+			return written, err
+		}
+	}
+}
+
+// SetWriteDeadline takes the place of the time-out until it is called with zero.
+func (c *conn) SetWriteDeadline(deadline time.Time) error {
+	c.held.Store(!deadline.IsZero())
+	return c.Conn.SetWriteDeadline(deadline)
+}
+
+// SetDeadline does so for both directions.
+func (c *conn) SetDeadline(deadline time.Time) error {
+	c.held.Store(!deadline.IsZero())
+	return c.Conn.SetDeadline(deadline)
+}
+
+// SyscallConn gives the connection as the system has it; its error is
+// errors.ErrUnsupported where there is none.
+func (c *conn) SyscallConn() (syscall.RawConn, error) {
+	if raw, ok := c.Conn.(syscall.Conn); ok {
+		return raw.SyscallConn()
+	}
+	return nil, errors.ErrUnsupported
+}
+
+// Close ends the connection and gives its place back. A client that is still
+// sending what nobody will read is given a moment to take the answer.
+func (c *conn) Close() error {
+	defer c.leave()
+	if unread(c.Conn) && c.partings.begin(c.Conn, nil) {
+		return nil
+	}
+	return c.Conn.Close()
+}
