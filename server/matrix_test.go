@@ -18,7 +18,7 @@ import (
 
 func TestEveryRouteDeclaresWhoMay(t *testing.T) {
 	w := servertest.Start(t, nil)
-	public := []string{"/healthz", "/readyz", "/docs"}
+	public := []string{"/healthz", "/readyz", "/docs", "/docs/{file}"}
 	parameter := regexp.MustCompile(`\{(\w+)\}`)
 	operations, paths := map[string]bool{}, map[string]bool{}
 	for _, route := range w.API.Routes() {
@@ -82,6 +82,7 @@ func samples(result, resource string) map[string]sample {
 		"describeResource": {"/v1/resources/" + resource + "/descriptor", "", "", "", true, 200},
 		"signResource":     {"/v1/resources/" + resource + "/url", "application/json", `{"expiresInSeconds":60}`, "", true, 200},
 		"uploadResource":   {"/v1/resources", "text/plain", "x", "", false, 201},
+		"docsFile":         {"/docs/docs.css", "", "", "", false, 200},
 		"getTool":          {"/v1/tools/Tiny", "", "", "", false, 0},
 		"addKey":           {"/v1/keys", "application/json", `{"name":"n","scopes":["keys:admin"]}`, "", false, 201},
 	}

@@ -80,6 +80,7 @@ var owners = map[string][]string{
 	"go.opentelemetry.io":                {"vcphost/server/trace"},
 	"github.com/spf13/cobra":             {"vcphost/cmd/vcphost"},
 	"github.com/gofiber/fiber":           {"vcphost/server"},
+	"github.com/swaggest/swgui":          {"vcphost/server/openapi"},
 	"github.com/goccy/go-yaml":           {"vcphost/internal/config"},
 	"github.com/valyala/fasthttp":        {"vcphost/server"},
 }

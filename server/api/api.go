@@ -158,6 +158,7 @@ func (a *API) Routes() []Route { return a.routes }
 func (a *API) table() []Route {
 	var list []Route
 	for _, part := range [][]Route{
+		a.docsRoutes(),
 		a.toolRoutes(), a.resultRoutes(), a.callRoutes(), a.keyRoutes(), a.healthRoutes(), a.statsRoutes(), a.resourceRoutes(), a.breakerRoutes(),
 		a.openapiRoutes(),
 	} {
