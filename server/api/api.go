@@ -12,6 +12,7 @@ package api
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"slices"
 	"time"
@@ -62,6 +63,8 @@ type Options struct {
 	// Prepare opens what a plugin runs on, so that what is wrong with it shows;
 	// nil leaves plugins unopened.
 	Prepare func(ctx context.Context, plugin *registry.Plugin) error
+	// Backup writes a backup of the whole store; nil leaves /v1/backup out.
+	Backup func(ctx context.Context, w io.Writer) error
 	// Process is told on trusted connections.
 	Process Process
 	// Lifetime ends when the server stops; requests that still run end with it.
@@ -160,7 +163,7 @@ func (a *API) table() []Route {
 	for _, part := range [][]Route{
 		a.docsRoutes(),
 		a.toolRoutes(), a.resultRoutes(), a.callRoutes(), a.keyRoutes(), a.healthRoutes(), a.statsRoutes(), a.resourceRoutes(), a.breakerRoutes(),
-		a.openapiRoutes(),
+		a.openapiRoutes(), a.backupRoutes(),
 	} {
 		list = append(list, part...)
 	}
