@@ -28,9 +28,9 @@ type answer struct {
 	body   []byte
 }
 
-// exchange writes bytes to a new connection as they are and reads answers until
+// sendRaw writes bytes to a new connection as they are and reads answers until
 // the server closes it or says nothing for a while.
-func exchange(t testing.TB, at string, sent ...string) []answer {
+func sendRaw(t testing.TB, at string, sent ...string) []answer {
 	t.Helper()
 	conn := dial(t, at)
 	defer conn.Close()
@@ -235,7 +235,7 @@ func TestBodiesThatAreTooLarge(t *testing.T) {
 			"overflow":   {head(m.Server, line, kind, "Content-Length: 99999999999999999999999"), "{"},
 			"100 expect": {head(m.Server, line, kind, "Content-Length: 10737418240", "Expect: 100-continue"), chunk},
 		} {
-			answers := exchange(t, m.URL, sent...)
+			answers := sendRaw(t, m.URL, sent...)
 			if len(answers) == 0 {
 				// A server that stops reading may reset the connection before its
 				// answer was read; it must not have been silent about small ones.
@@ -264,7 +264,7 @@ func TestPathsThatLeadNowhere(t *testing.T) {
 		"//healthz", "/healthz/", "/HEALTHZ", "/v1", "/", "/v1/results/", "/v1/tools/Tiny/", "/v1/results/" + strings.Repeat("a", 8000),
 		"/v1/local/process", "/v1/local/plugins", "/v1/results/*", "/v1/results/:id", `/v1/results/..\..\x`, "/v1/results/a;b=c",
 	} {
-		answers := exchange(t, w.URL, head(w, "GET "+path, "Connection: close"))
+		answers := sendRaw(t, w.URL, head(w, "GET "+path, "Connection: close"))
 		if len(answers) != 1 {
 			t.Errorf("%.60s: %d answers", path, len(answers))
 			continue
@@ -325,7 +325,7 @@ func TestMalformedRequests(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			answers := exchange(t, w.URL, test.sent)
+			answers := sendRaw(t, w.URL, test.sent)
 			if len(answers) == 0 && slices.Contains(test.statuses, 0) {
 				return
 			}
@@ -350,7 +350,7 @@ func TestAConnectionGoesOn(t *testing.T) {
 	const call = `{"tool":"Tiny.Run","arguments":{"n":1}}`
 	length := fmt.Sprint("Content-Length: ", len(call))
 	kind := "Content-Type: application/json"
-	answers := exchange(t, w.URL,
+	answers := sendRaw(t, w.URL,
 		head(w, "POST /v1/human/tool", kind, length)+call+
 			head(w, "POST /v1/nowhere", kind, length)+call+ // a body that nobody takes
 			head(w, "GET /v1/tools", kind, length)+call+ // nor here
