@@ -66,7 +66,7 @@ func tools() fs.FS {
 		{ "commandIdentifier": "Other", "description": "Other.", "outputSchema": true, "inputSchema": { "type": "object", "properties": {
 			"title": { "type": "string" }, "maid": { "type": "string" } } } }`, echo())
 	plugin(folder, "Broken", strict, `{ "commandIdentifier": "Run", "description": "Run.", "inputSchema": true, "outputSchema": true, "errorCodes": ["BROKEN.DISK"] }`,
-		wasmbuild.Guest{Payload: []byte(`{"status":"error","error":{"code":"BROKEN.DISK","message":"no disk"}}`)})
+		wasmbuild.Guest{Payload: []byte(`{"status":"error","data":null,"error":{"code":"BROKEN.DISK","message":"no disk"}}`)})
 	plugin(folder, "Old", "", `{ "commandIdentifier": "Run", "description": "Run." }`,
 		echo())
 	return folder
