@@ -56,7 +56,7 @@ func placeRows() []row {
 func serverRows() []row {
 	return []row{
 		{
-			Row: Row{Name: "addr", Type: TypeString, Default: "127.0.0.1:8787", Environment: "VCPHOST_ADDR", Flag: "addr",
+			Row: Row{Name: "addr", Type: TypeString, Default: "127.0.0.1:6005", Environment: "VCPHOST_ADDR", Flag: "addr",
 				Description: "Host and port on which `serve` listens. Port 0 takes a free one."},
 			field: func(s *Settings) any { return &s.Addr }, check: checkAddr,
 		},
