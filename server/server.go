@@ -53,9 +53,10 @@ type Server struct {
 	writeTimeout   time.Duration
 	partings       *partings
 
-	mu      sync.Mutex
-	serving sync.WaitGroup
-	closed  bool
+	mu        sync.Mutex
+	serving   sync.WaitGroup
+	listeners []net.Listener
+	closed    bool
 }
 
 // New makes a server. Close it whether or not it ever served.
@@ -72,6 +73,7 @@ func New(opts Options) *Server {
 	}
 	s.app = fiber.New(opts.fiber(s.unrouted))
 	s.app.Server().NoDefaultServerHeader = true
+	s.app.Server().CloseOnShutdown = true       // clients learn that the connection ends with the answer
 	s.app.Server().SecureErrorLogMessage = true // a header holds a key
 	s.app.Server().Logger = connectionLog{opts.API.Logger}
 	s.app.Use(s.strict)
@@ -144,7 +146,8 @@ func (s *Server) unrouted(c *fiber.Ctx, err error) error {
 // API gives the table of routes.
 func (s *Server) API() *api.API { return s.api }
 
-// Serve answers on a listener until the server is closed. It returns nil then.
+// Serve answers on a listener until the server is closed. It returns nil then,
+// also where the server was closed before.
 func (s *Server) Serve(listener net.Listener) error { return s.serve(s.limited(listener)) }
 
 func (s *Server) limited(l net.Listener) net.Listener {
@@ -155,8 +158,9 @@ func (s *Server) serve(listener net.Listener) error {
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
-		return errors.Join(errors.New("serve: the server is closed"), listener.Close())
+		return listener.Close()
 	}
+	s.listeners = append(s.listeners, listener)
 	s.serving.Add(1)
 	s.mu.Unlock()
 	defer s.serving.Done()
@@ -186,6 +190,10 @@ func (s *Server) Close(ctx context.Context) error {
 	cancelLate := context.AfterFunc(ctx, s.stop)
 	defer cancelLate()
 	err := s.app.ShutdownWithTimeout(closeLimit(ctx))
+	for _, listener := range s.listeners { // nobody adds one any more
+		// Closed already, unless fasthttp had not begun with it.
+		_ = listener.Close()
+	}
 	s.serving.Wait()
 	s.partings.close()
 	if err != nil {

@@ -136,7 +136,7 @@ func (i invocation) runContext(t *testing.T, ctx context.Context) outcome {
 	var stdout, stderr bytes.Buffer
 	program := &Program{
 		Args: i.args, Stdin: strings.NewReader(i.stdin), Stdout: &stdout, Stderr: &stderr, Bundled: i.bundled,
-		LookupEnv: func(name string) (string, bool) { value, ok := i.env[name]; return value, ok },
+		LookupEnv: i.lookupEnv,
 	}
 	got := outcome{program.Run(ctx), stdout.String(), stderr.String()}
 	got.check(t)

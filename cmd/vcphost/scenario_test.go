@@ -22,7 +22,8 @@ var update = flag.Bool("update", false, "rewrite the transcripts under testdata"
 // Each testdata/*.txtar is one scenario: what it shows, the files that it needs,
 // a script of command lines, and the transcript that they leave; NAME_linux.txtar
 // is for that system only. The program
-// runs whole, in this process, in a directory of its own.
+// runs whole, in this process, in a directory of its own; and once more, each
+// line beside a server on the same data directory, which must not show.
 //
 // Lines of a script, arguments quoted as in a shell:
 //
@@ -51,16 +52,20 @@ func TestScenarios(t *testing.T) {
 		if _, system, ok := strings.Cut(name, "_"); ok && system != runtime.GOOS {
 			continue
 		}
-		t.Run(name, func(t *testing.T) { runScenario(t, absolute) })
+		t.Run(name, func(t *testing.T) { runScenario(t, absolute, false) })
+		if !*update {
+			t.Run(name+" beside a server", func(t *testing.T) { runScenario(t, absolute, true) })
+		}
 	}
 }
 
-func runScenario(t *testing.T, file string) {
+func runScenario(t *testing.T, file string, served bool) {
 	archive, err := txtar.ParseFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := newScenario(t)
+	s.served = served
 	var script, want []byte
 	for _, f := range archive.Files {
 		switch f.Name {
@@ -102,6 +107,7 @@ func withoutFile(files []txtar.File, name string) []txtar.File {
 // scenario is a script that is running.
 type scenario struct {
 	t          *testing.T
+	served     bool // each line runs beside a server
 	bundled    fs.FS
 	examples   func() fs.FS
 	mask       *mask
@@ -216,7 +222,12 @@ func (s *scenario) program(line string, words []string) {
 			i.args = append(i.args, word)
 		}
 	}
-	got := i.run(s.t)
+	var got outcome
+	if run := func() { got = i.run(s.t) }; s.served {
+		i.besideServer(s.t, run)
+	} else {
+		run()
+	}
 	if target != "" {
 		s.write(target, []byte(got.stdout))
 		if _, ok := got.result(); ok {
