@@ -76,6 +76,11 @@ type stoppable struct {
 
 func startStoppable(t *testing.T, guest wasmbuild.Guest) *stoppable {
 	t.Helper()
+	return startStoppableWith(t, guest, func(*server.Options) {})
+}
+
+func startStoppableWith(t *testing.T, guest wasmbuild.Guest, change func(*server.Options)) *stoppable {
+	t.Helper()
 	s := &stoppable{lines: make(chan string, 64), calls: make(chan *abi.Call, 64), results: make(chan *abi.Result, 64)}
 	s.Server = servertest.Start(t, &servertest.Options{Guest: guest, Change: func(o *server.Options) {
 		box, err := sandbox.New(t.Context(), &sandbox.Options{Logger: slog.New(lineHandler{slog.DiscardHandler, s.lines})})
@@ -93,6 +98,7 @@ func startStoppable(t *testing.T, guest wasmbuild.Guest) *stoppable {
 		}
 		t.Cleanup(func() { h.Close(context.Background()); box.Close(context.Background()) })
 		o.API.Host = executor{h, s.calls}
+		change(o)
 	}})
 	return s
 }
