@@ -162,8 +162,7 @@ func next[T any](t *testing.T, from <-chan T, what string) T {
 func (s *stoppable) begun(t *testing.T) *abi.Call {
 	t.Helper()
 	call := next(t, s.calls, "the call")
-	if line := next(t, s.lines, "the guest"); line != guestBegan {
-		t.Fatalf("the guest logs %q", line)
+	for next(t, s.lines, "the guest") != guestBegan { // the guest of a call before may come to see its end late
 	}
 	return call
 }
@@ -329,7 +328,6 @@ func TestAClientThatSendsMoreHasNotLeft(t *testing.T) {
 				t.Fatalf("got %d %s", status, body)
 			}
 			s.wantCancelled(t, call)
-			next(t, s.lines, "the guest to see it")
 			if _, err := io.WriteString(conn, "Host: test\r\nConnection: close\r\n\r\n"); err != nil {
 				t.Fatal(err)
 			}
