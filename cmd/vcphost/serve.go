@@ -12,6 +12,7 @@ import (
 
 	"vcphost/server"
 	"vcphost/server/identity"
+	"vcphost/server/limit"
 )
 
 // defaultAddr is reached from this machine only.
@@ -99,6 +100,7 @@ func (p *Program) listen(app *application, addr string) (*daemon, error) {
 	if err != nil {
 		return nil, err
 	}
+	settings.API.Admission = limit.New(limit.Options{})
 	d := &daemon{app: app, logger: p.logger()}
 	if d.tcp, err = net.Listen("tcp", addr); err != nil {
 		return nil, fmt.Errorf("--addr %s: %w", addr, err)
