@@ -34,6 +34,7 @@ func TestMaskedTexts(t *testing.T) {
 		{"a header, encoded", "authorization=bearer+abcdefghijkl;x", "authorization=bearer ***;x"},
 		{"basic credentials", "Basic dXNlcjpwYXNzd29yZA==", "Basic ***"},
 		{"a known one", "no: " + static + "!", "no: ***!"},
+		{"a known one that was cut", "no: " + static[:20] + "… " + static, "no: ***… ***"},
 		{"a known one that is a word", "shortly", "shortly"},
 		{"a protocol's name", "vcp_abi_1 vcp_alloc", "vcp_abi_1 vcp_alloc"},
 	} {

@@ -40,9 +40,7 @@ func NewMasker(secrets ...string) *Masker {
 // Text gives s without secrets; s itself where it has none.
 func (m *Masker) Text(s string) string {
 	for _, secret := range m.known {
-		if strings.Contains(s, secret) {
-			s = strings.ReplaceAll(s, secret, masked)
-		}
+		s = replaceBegun(s, secret)
 	}
 	if !suspicious(s) {
 		return s
@@ -53,6 +51,37 @@ func (m *Masker) Text(s string) string {
 		}
 		return found[:strings.IndexAny(found, " +:=")] + " " + masked
 	})
+}
+
+// headBytes is how much of the beginning of a known secret gives it away: what
+// messages repeat of a long text is often cut.
+const headBytes = 16
+
+// replaceBegun masks a secret wherever it is written, whole or only as far as it
+// was not cut.
+func replaceBegun(s, secret string) string {
+	head := secret[:min(len(secret), headBytes)]
+	before, after, found := strings.Cut(s, head)
+	if !found {
+		return s
+	}
+	var out strings.Builder
+	for ; found; before, after, found = strings.Cut(after, head) {
+		out.WriteString(before)
+		out.WriteString(masked)
+		after = after[commonPrefix(after, secret[len(head):]):]
+	}
+	out.WriteString(before)
+	return out.String()
+}
+
+// commonPrefix is the length of what a and b both begin with.
+func commonPrefix(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
 }
 
 // suspicious is a quick look for what secretForms might find: most texts of a
