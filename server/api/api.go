@@ -161,9 +161,8 @@ func (a *API) Routes() []Route { return a.routes }
 func (a *API) table() []Route {
 	var list []Route
 	for _, part := range [][]Route{
-		a.docsRoutes(),
 		a.toolRoutes(), a.resultRoutes(), a.callRoutes(), a.keyRoutes(), a.healthRoutes(), a.statsRoutes(), a.resourceRoutes(), a.breakerRoutes(),
-		a.openapiRoutes(), a.backupRoutes(),
+		a.openapiRoutes(), a.docsRoutes(), a.backupRoutes(),
 	} {
 		list = append(list, part...)
 	}

@@ -187,7 +187,10 @@ func (b *builder) respond(o *operation, method string, r Response) {
 	if known.Content == nil {
 		known.Content = map[string]mediaType{}
 	}
-	known.Content[r.Type] = b.media(r.Content)
+	known.Content[r.Type] = mediaType{}
+	if r.Schema != "" {
+		known.Content[r.Type] = b.media(r.Content)
+	}
 	if r.Status >= http.StatusBadRequest {
 		known.Content[problemType] = b.media(Content{problemType, ProblemSchema})
 	}
