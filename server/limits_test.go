@@ -39,10 +39,10 @@ func TestLimitsOfTheHead(t *testing.T) {
 		name, send string
 		status     int
 	}{
-		{"a URL at the limit", "GET /" + strings.Repeat("a", 8<<10-1) + " HTTP/1.1\r\nHost: test\r\n\r\n", 404},
-		{"a URL above it", "GET /" + strings.Repeat("a", 8<<10) + " HTTP/1.1\r\nHost: test\r\n\r\n", 414},
-		{"a header line above the limit", "GET /healthz HTTP/1.1\r\nHost: test\r\nA: " + strings.Repeat("a", 16<<10) + "\r\n\r\n", 431},
-		{"header lines above the limit", "GET /healthz HTTP/1.1\r\nHost: test\r\n" + strings.Repeat("A: b\r\n", 4000) + "\r\n", 431},
+		{"a URL at the limit", "GET /" + strings.Repeat("a", 4<<10-1) + " HTTP/1.1\r\nHost: test\r\n\r\n", 404},
+		{"a URL above it", "GET /" + strings.Repeat("a", 4<<10) + " HTTP/1.1\r\nHost: test\r\n\r\n", 414},
+		{"a header line above the limit", "GET /healthz HTTP/1.1\r\nHost: test\r\nA: " + strings.Repeat("a", 8<<10) + "\r\n\r\n", 431},
+		{"header lines above the limit", "GET /healthz HTTP/1.1\r\nHost: test\r\n" + strings.Repeat("A: b\r\n", 1500) + "\r\n", 431},
 		{"a URL above every limit", "GET /" + strings.Repeat("a", 1<<20) + " HTTP/1.1\r\nHost: test\r\n\r\n", 431},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 )
 
 // maxURLBytes bounds a path with its query.
-const maxURLBytes = 8 << 10
+const maxURLBytes = 4 << 10
 
 // strict refuses requests that another program on the way may read differently
 // than this one, which is how one request is smuggled in another: lines that end
