@@ -22,6 +22,7 @@ func main() {
 	context.AfterFunc(ctx, stop)
 	program := &Program{
 		Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, LookupEnv: os.LookupEnv,
+		Environ: os.Environ(),
 		Bundled: examples.Bundled(),
 	}
 	os.Exit(program.Run(ctx))

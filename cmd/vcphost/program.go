@@ -18,7 +18,7 @@ import (
 // Exit statuses.
 const (
 	exitOK       = 0 // a result of status success, partial or accepted
-	exitResult   = 1 // any other result; of healthcheck: the server does not live
+	exitResult   = 1 // any other result; of healthcheck: the server does not live; of config: the settings are wrong
 	exitNoResult = 2 // no result: bad flags, an unreadable file, the data directory
 )
 
@@ -29,7 +29,8 @@ type Program struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	LookupEnv      func(string) (string, bool)
-	Bundled        fs.FS // plugins that come with the program; nil means none
+	Environ        []string // the whole environment; nil means that LookupEnv is all there is
+	Bundled        fs.FS    // plugins that come with the program; nil means none
 
 	settings  settings
 	staticKey *identity.StaticKey // of serve; nil means none
@@ -79,6 +80,7 @@ func (p *Program) command() *cobra.Command {
 	root.AddCommand(
 		p.callCommand(), p.pluginCommand(), p.resourceCommand(), p.resultCommand(),
 		p.serveCommand(), p.keyCommand(), p.healthcheckCommand(), p.versionCommand(),
+		p.configCommand(), p.backupCommand(), p.restoreCommand(),
 	)
 	return root
 }

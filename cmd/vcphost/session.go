@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"os"
@@ -167,6 +168,7 @@ func (p *Program) serverOptions(app *application) (server.Options, error) {
 	options := api.Options{
 		Registry: app.registry, Resources: app.store.resources, Results: app.store.results,
 		Keys: app.store.keys, KeyStore: app.store.keys, MaxUploadBytes: maxImportBytes,
+		Backup:  func(ctx context.Context, w io.Writer) error { return kv.Backup(ctx, app.store.db, w) },
 		Process: api.Process{PID: os.Getpid(), Version: buildVersion(), Plugins: plugins, Trust: trust},
 	}
 	if app.host != nil {

@@ -50,6 +50,28 @@ func Backup(ctx context.Context, db DB, w io.Writer) error {
 	return nil
 }
 
+// VerifyBackup reads a backup from end to end and tells what it holds, or why
+// [Restore] would refuse it. r is read to its end.
+func VerifyBackup(ctx context.Context, r io.Reader) (Restored, error) {
+	b, err := newBackupReader(r)
+	if err != nil {
+		return Restored{}, fmt.Errorf("verify the backup: %w", err)
+	}
+	memory := make([]byte, 0, MaxBatchBytes)
+	for {
+		_, _, more, err := b.next(memory)
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return Restored{}, fmt.Errorf("verify the backup: %w", err)
+		}
+		if !more {
+			return Restored{Entries: b.count, Bytes: b.bytes}, nil
+		}
+	}
+}
+
 // backup writes a backup that begins with header and returns its SHA-256.
 func backup(ctx context.Context, db DB, header string, w io.Writer) ([]byte, error) {
 	sum := sha256.New()

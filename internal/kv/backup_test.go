@@ -79,6 +79,9 @@ func TestBackupRestores(t *testing.T) {
 			if !bytes.HasPrefix(raw, []byte("vcphost-backup 1 store 1\n")) {
 				t.Errorf("the backup begins with %.40q", raw)
 			}
+			if held, err := kv.VerifyBackup(t.Context(), bytes.NewReader(raw)); err != nil || held.Entries != uint64(len(want)) {
+				t.Errorf("VerifyBackup = %+v, %v; want %d entries", held, err, len(want))
+			}
 			dir := filepath.Join(t.TempDir(), "data", "store")
 			done, err := kv.Restore(t.Context(), dir, bytes.NewReader(raw), nil)
 			if err != nil || done.Entries != uint64(len(want)) {
@@ -208,6 +211,9 @@ func TestRestoreRefusesWhatIsNotWhole(t *testing.T) {
 		dir := filepath.Join(parent, "store")
 		if _, err := kv.Restore(t.Context(), dir, bytes.NewReader(bad), nil); !errors.Is(err, want) {
 			t.Errorf("%s: Restore = %v, want %v", name, err, want)
+		}
+		if _, err := kv.VerifyBackup(t.Context(), bytes.NewReader(bad)); !errors.Is(err, want) {
+			t.Errorf("%s: VerifyBackup = %v, want %v", name, err, want)
 		}
 		onlyEntry(t, parent)
 	}
