@@ -26,6 +26,7 @@ type answer struct {
 	status int
 	header http.Header
 	body   []byte
+	closes bool // the connection after this answer
 }
 
 // sendRaw writes bytes to a new connection as they are and reads answers until
@@ -55,7 +56,7 @@ func readAnswers(conn net.Conn) []answer {
 		}
 		body, err := io.ReadAll(response.Body)
 		response.Body.Close()
-		list = append(list, answer{response.StatusCode, response.Header, body})
+		list = append(list, answer{response.StatusCode, response.Header, body, response.Close})
 		if err != nil {
 			return list
 		}
@@ -255,13 +256,57 @@ func TestBodiesThatAreTooLarge(t *testing.T) {
 	alive(t, m.Server)
 }
 
+// TestStrangersBodiesAreNotRead answers at once, whatever is still to come.
+func TestStrangersBodiesAreNotRead(t *testing.T) {
+	m := newMatrix(t, nil)
+	for _, route := range m.API.Routes() {
+		if route.Public || len(route.Doc.RequestTypes) == 0 {
+			continue
+		}
+		s := m.of(route)
+		answers := sendRaw(t, m.URL, strings.Join([]string{
+			route.Method + " " + s.path + " HTTP/1.1", "Host: test", "Content-Type: " + s.kind, "Content-Length: 10737418240", "", "",
+		}, "\r\n"), strings.Repeat(" ", 128<<10))
+		if len(answers) != 1 {
+			t.Errorf("%s: %d answers", route.Path, len(answers))
+			continue
+		}
+		got := answers[0]
+		refused(t, route.Path, 401, got.status, got.header, got.body)
+		if !got.closes {
+			t.Errorf("%s: the connection stays with a body that nobody read", route.Path)
+		}
+	}
+}
+
+// TestEncodedBodies are refused where they would be read as JSON or text.
+func TestEncodedBodies(t *testing.T) {
+	m := newMatrix(t, nil)
+	for _, kind := range []string{"application/json", "text/plain"} {
+		for coding, want := range map[string]int{"gzip": 415, "br, identity": 415, "identity": 200} {
+			body := `{"tool":"Tiny.Run"}`
+			if kind == "text/plain" {
+				body = block("tool_name=Tiny.Run")
+			}
+			status, header, answer := request(t, m.URL, "POST", "/v1/human/tool", body, map[string]string{
+				"Authorization": bearer(m.Secret), "Content-Type": kind, "Content-Encoding": coding,
+			})
+			if want == 415 {
+				refused(t, coding, want, status, header, answer)
+			} else if status != want {
+				t.Errorf("%s: %d %s", coding, status, answer)
+			}
+		}
+	}
+}
+
 func TestPathsThatLeadNowhere(t *testing.T) {
 	w := servertest.Start(t, nil)
 	for _, path := range []string{
 		"/..", "/../../etc/passwd", "/v1/results/..", "/v1/results/../tools", "/v1/results/%2e%2e%2f%2e%2e%2fhealthz",
 		"/v1/results/..%2f..%2f..%2fetc%2fpasswd", "/v1/resources/%2e%2e", "/v1/results/%00", "/v1/results/tr_%00", "/v1/resources/a%00b",
 		"/v1/results/%252e%252e%252f", "/v1/results/%zz", "/v1/results/%", "/v1/results/%ff%fe", "/v1/tools/%0d%0aX-Evil:%20yes",
-		"//healthz", "/healthz/", "/HEALTHZ", "/v1", "/", "/v1/results/", "/v1/tools/Tiny/", "/v1/results/" + strings.Repeat("a", 8000),
+		"//healthz", "/healthz/", "/HEALTHZ", "/v1", "/", "/v1/results/", "/v1/tools/Tiny/", "/v1/results/" + strings.Repeat("a", 3000),
 		"/v1/local/process", "/v1/local/plugins", "/v1/results/*", "/v1/results/:id", `/v1/results/..\..\x`, "/v1/results/a;b=c",
 	} {
 		answers := sendRaw(t, w.URL, head(w, "GET "+path, "Connection: close"))

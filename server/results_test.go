@@ -123,7 +123,12 @@ func TestCommandsOwnEndpoint(t *testing.T) {
 		{"/v1/tools/Echo/%52un?view=ai", `{}`, 200, ""},
 		{"/v1/tools/Broken/Run?view=legacy", `{}`, 500, ""},
 		{"/v1/tools/Echo/Run?timeoutMs=0", `{}`, 400, ""},
+		{"/v1/tools/Echo/Run?timeoutMs=2147483647", `{}`, 200, ""},
+		{"/v1/tools/Echo/Run?timeoutMs=2147483648", `{}`, 400, ""},
+		{"/v1/tools/Echo/Run?timeoutMs=%2B5", `{}`, 400, ""},
 		{"/v1/tools/Echo/Run?maxCharacters=x", `{}`, 400, ""},
+		{"/v1/tools/Echo/Run?maxCharacters=9223372036854775807", `{}`, 400, ""},
+		{"/v1/tools/Echo/Run?maxResources=-1", `{}`, 400, ""},
 		{"/v1/tools/Echo/Run?view=x", `{}`, 400, ""},
 	} {
 		status, _, body := w.Do(t, "POST", test.path, "application/json", test.body)

@@ -31,6 +31,7 @@ func (a *API) callRoutes() []Route {
 					{Name: "command", In: "path", Type: "string", Required: true, Description: "name of the command"},
 					viewParameter(),
 					{Name: "maxCharacters", In: "query", Schema: aboveZero, Description: "budget of the ai view in code points"},
+					{Name: "maxResources", In: "query", Schema: aboveZero, Description: "how many resources the ai view shows"},
 					{Name: "timeoutMs", In: "query", Schema: aboveZero, Description: "shortens the deadline of the call"},
 				},
 				RequestTypes: map[string]string{jsonType: "Arguments"}, Responses: answers, Streams: true,
@@ -99,17 +100,23 @@ func (o *callOptions) query(r *Request) (err error) {
 			return err
 		}
 	}
-	for name, target := range map[string]*int{"maxCharacters": &o.budget.MaxCharacters, "maxResources": &o.budget.MaxResources} {
-		if asked := r.Query(name); asked != "" {
-			if *target, err = strconv.Atoi(asked); err != nil || *target < 1 {
-				return problem.BadRequest("the query parameter %s must be a whole number above zero", name)
-			}
+	for _, p := range []struct {
+		name string
+		set  func(n int)
+	}{
+		{"maxCharacters", func(n int) { o.budget.MaxCharacters = n }},
+		{"maxResources", func(n int) { o.budget.MaxResources = n }},
+		{"timeoutMs", func(n int) { o.timeoutMs = int64(n) }},
+	} {
+		asked := r.Query(p.name)
+		if asked == "" {
+			continue
 		}
-	}
-	if asked := r.Query("timeoutMs"); asked != "" {
-		if o.timeoutMs, err = strconv.ParseInt(asked, 10, 64); err != nil || o.timeoutMs < 1 {
-			return problem.BadRequest("the query parameter timeoutMs must be a whole number above zero")
+		n, err := strconv.ParseUint(asked, 10, 31)
+		if err != nil || n < 1 {
+			return problem.BadRequest("the query parameter %s must be a whole number above zero", p.name)
 		}
+		p.set(int(n))
 	}
 	return nil
 }

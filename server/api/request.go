@@ -211,8 +211,12 @@ func (r *Request) ContentType() string {
 // io.ErrUnexpectedEOF.
 func (r *Request) BodyReader() io.Reader { return r.body }
 
-// Body reads the whole body, at most limit bytes of it.
+// Body reads the whole body, at most limit bytes of it, as it is: an encoded one
+// is refused.
 func (r *Request) Body(limit int64) ([]byte, error) {
+	if coding := r.Header(fiber.HeaderContentEncoding); coding != "" && !strings.EqualFold(coding, "identity") {
+		return nil, problem.UnsupportedMediaType("the content encoding %.40q is not taken here", coding)
+	}
 	if length := int64(r.fiber.Request().Header.ContentLength()); length > limit {
 		return nil, problem.PayloadTooLarge("the body has %d bytes, and at most %d are taken", length, limit)
 	}
