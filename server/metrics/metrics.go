@@ -37,7 +37,7 @@ type Metrics struct {
 	calls        *prometheus.CounterVec
 	callTime     *prometheus.HistogramVec
 	callsRunning prometheus.Gauge
-	steps        map[host.Step]prometheus.Observer // fixed
+	steps        *stepTimes
 	stepErrors   *prometheus.CounterVec
 	codes        map[string]bool // that stand for themselves; fixed
 
@@ -63,11 +63,6 @@ func durations() []float64 {
 	return []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}
 }
 
-// stepDurations have more room below: most steps take microseconds.
-func stepDurations() []float64 {
-	return []float64{.000002, .00001, .00005, .0001, .0005, .001, .005, .01, .05, .1, .5, 1, 5, 10, 60}
-}
-
 // New makes the metrics.
 func New(opts Options) *Metrics {
 	m := &Metrics{
@@ -88,18 +83,12 @@ func New(opts Options) *Metrics {
 		requestsRunning: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "vcphost_http_requests_running", Help: "HTTP requests that run.",
 		}),
-		steps: map[host.Step]prometheus.Observer{}, codes: map[string]bool{abi.WarningResultNotKept: true},
+		steps: newStepTimes(), codes: map[string]bool{abi.WarningResultNotKept: true},
 	}
 	for _, info := range abi.Codes() {
 		m.codes[info.Code] = true
 	}
-	stepTime := prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "vcphost_call_step_duration_seconds", Help: "Time of each step of a call.", Buckets: stepDurations(),
-	}, []string{"step"})
-	for _, step := range host.Steps() {
-		m.steps[step] = stepTime.WithLabelValues(string(step))
-	}
-	m.registry.MustRegister(m.calls, m.callTime, m.callsRunning, stepTime, m.stepErrors, m.requests, m.requestsRunning,
+	m.registry.MustRegister(m.calls, m.callTime, m.callsRunning, m.steps, m.stepErrors, m.requests, m.requestsRunning,
 		buildInfo(opts.Version), newGauges(opts),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
@@ -122,9 +111,7 @@ func (m *Metrics) CallBegins(ctx context.Context, _ *abi.Call) context.Context {
 
 // StepEnds times a step.
 func (m *Metrics) StepEnds(_ context.Context, step host.StepTiming) {
-	if timed, ok := m.steps[step.Step]; ok {
-		timed.Observe(seconds(step.End.Sub(step.Start)))
-	}
+	m.steps.observe(step.Step, step.End.Sub(step.Start))
 	if step.Code == "" {
 		return
 	}
