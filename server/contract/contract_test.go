@@ -5,21 +5,27 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"testing"
 	"testing/fstest"
 	"time"
 
+	"vcphost/host"
 	"vcphost/sandbox/wasmbuild"
 	"vcphost/server"
+	"vcphost/server/api"
 	"vcphost/server/identity"
+	"vcphost/server/limit"
+	"vcphost/server/metrics"
 	"vcphost/server/servertest"
 )
 
-// limit bounds a whole run of the client.
-const limit = 8 * time.Minute
+// longest bounds a whole run of the client.
+const longest = 8 * time.Minute
 
 // manifest is a plugin whose schemas use what plugins use: definitions,
 // references to them and to resources, a closed object, combinations.
@@ -42,20 +48,31 @@ const manifest = `{
   ] }
 }`
 
+// start starts a server with every part that brings routes of its own, and
+// bounds that no client of one machine meets.
 func start(t *testing.T) *servertest.Server {
 	t.Helper()
-	guest := wasmbuild.Guest{Payload: []byte(`{"status":"success","data":{"sum":0}}`)}
 	secret := rand.Text() + rand.Text()
 	key, err := identity.Static(secret) // which the client cannot revoke
 	if err != nil {
 		t.Fatal(err)
 	}
+	limiter := limit.New(limit.Options{Rate: -1, PerKey: -1})
+	var figures *metrics.Metrics
+	guest := wasmbuild.Guest{Payload: []byte(`{"status":"success","data":{"sum":0}}`)}
 	return servertest.Start(t, &servertest.Options{
 		Plugins: fstest.MapFS{
 			"contract/plugin-manifest.json": {Data: []byte(manifest)}, "contract/tiny.wasm": {Data: guest.Bytes()},
 			"tiny/plugin-manifest.json": {Data: []byte(servertest.Manifest)}, "tiny/tiny.wasm": {Data: wasmbuild.Guest{}.Bytes()},
 		},
-		Change: func(o *server.Options) { o.API.Keys = key },
+		ChangeHost: func(o *host.Options) {
+			figures = metrics.New(metrics.Options{Registry: o.Registry, Admission: limiter})
+			o.Observers = []host.Observer{figures}
+		},
+		Change: func(o *server.Options) {
+			o.API.Keys, o.API.Admission, o.API.Metrics, o.API.Observers = key, limiter, figures, []api.Observer{figures}
+			o.API.Backup = func(_ context.Context, w io.Writer) error { _, err := w.Write([]byte("a backup")); return err }
+		},
 	}).As(secret)
 }
 
@@ -72,9 +89,10 @@ func tools(t *testing.T) string {
 
 func run(t *testing.T, env []string, program string, arguments ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	ctx, cancel := context.WithTimeout(t.Context(), longest)
 	defer cancel()
 	command := exec.CommandContext(ctx, program, arguments...)
+	command.Dir = t.TempDir() // where the client leaves its files
 	command.Env = append(os.Environ(), env...)
 	command.WaitDelay = time.Second
 	out, err := command.CombinedOutput()
@@ -103,12 +121,32 @@ func TestTheDocumentIsOpenAPI(t *testing.T) {
 
 func TestEveryOperationAnswersAsDescribed(t *testing.T) {
 	bin, s := tools(t), start(t)
-	work := t.TempDir()
 	here, err := os.Getwd()
 	if err != nil {
 		t.Fatal(err)
 	}
-	run(t, []string{"VCPHOST_CONTRACT_KEY=" + s.Secret, "SCHEMATHESIS_HOOKS=hooks", "PYTHONPATH=" + here, "HYPOTHESIS_STORAGE_DIRECTORY=" + work},
+	run(t, []string{"VCPHOST_CONTRACT_KEY=" + s.Secret, "SCHEMATHESIS_HOOKS=hooks", "PYTHONPATH=" + here, "PYTHONDONTWRITEBYTECODE=1"},
 		filepath.Join(bin, "schemathesis"), "--config-file", filepath.Join(here, "schemathesis.toml"),
 		"run", s.URL+"/openapi.json", "--no-color")
+	done := succeeded(t, s)
+	for _, route := range s.API.Routes() {
+		if name := route.Method + " " + route.Path; !done[name] {
+			t.Errorf("%s never succeeded", name)
+		}
+	}
+}
+
+// succeeded tells which operations were answered with a status of success, by
+// what the server itself counted.
+func succeeded(t *testing.T, s *servertest.Server) map[string]bool {
+	t.Helper()
+	status, _, figures := s.Do(t, "GET", "/metrics", "", "")
+	if status != 200 {
+		t.Fatalf("got %d %s", status, figures)
+	}
+	found := map[string]bool{}
+	for _, match := range regexp.MustCompile(`_http_request_duration_seconds_count\{route="([^"]*)",status="2\d\d"\}`).FindAllSubmatch(figures, -1) {
+		found[string(match[1])] = true
+	}
+	return found
 }
