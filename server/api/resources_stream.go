@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// pieceBytes is the most of a resource that a transfer has in memory, and
-	// what a client must take or give within the stall time.
+	// pieceBytes is what a client must take or give within the stall time. A
+	// transfer has a piece and a chunk of the store, which is a MiB, in memory.
 	pieceBytes = 128 << 10
 	// defaultTransferStall allows some 2 KiB a second.
 	defaultTransferStall = time.Minute
@@ -34,14 +34,14 @@ type content struct {
 }
 
 // newContent lays out the whole, one range, or several as multipart/byteranges.
-func newContent(from io.ReaderAt, resource abi.Resource, ranges []httprange.Range) content {
+func newContent(from *resources.Reader, resource abi.Resource, ranges []httprange.Range) content {
 	switch len(ranges) {
 	case 0:
-		return content{reader: io.NewSectionReader(from, 0, resource.SizeBytes), size: resource.SizeBytes}
+		return content{reader: from, size: resource.SizeBytes}
 	case 1:
 		only := ranges[0]
 		return content{
-			reader: io.NewSectionReader(from, only.Start, only.Length), size: only.Length,
+			reader: &section{from, only.Start, only.Length}, size: only.Length,
 			headers: map[string]string{fiber.HeaderContentRange: only.ContentRange(resource.SizeBytes)},
 		}
 	}
@@ -58,7 +58,7 @@ func newContent(from io.ReaderAt, resource abi.Resource, ranges []httprange.Rang
 			head = "\r\n" + head
 		}
 		add(strings.NewReader(head), int64(len(head)))
-		add(io.NewSectionReader(from, part.Start, part.Length), part.Length)
+		add(&section{from, part.Start, part.Length}, part.Length)
 	}
 	tail := "\r\n--" + boundary + "--\r\n"
 	add(strings.NewReader(tail), int64(len(tail)))
@@ -66,6 +66,31 @@ func newContent(from io.ReaderAt, resource abi.Resource, ranges []httprange.Rang
 		reader: io.MultiReader(readers...), size: size,
 		headers: map[string]string{fiber.HeaderContentType: "multipart/byteranges; boundary=" + boundary},
 	}
+}
+
+// section reads a part of a resource from its beginning on. It moves the
+// resource's position, unlike io.SectionReader, because reading at an offset
+// fetches a whole chunk from the store each time, and reading on keeps it.
+type section struct {
+	from       *resources.Reader
+	next, left int64
+}
+
+// Read implements [io.Reader].
+func (s *section) Read(p []byte) (int, error) {
+	if s.left == 0 {
+		return 0, io.EOF
+	}
+	if _, err := s.from.Seek(s.next, io.SeekStart); err != nil {
+		return 0, err
+	}
+	n, err := s.from.Read(p[:min(int64(len(p)), s.left)])
+	s.next += int64(n)
+	s.left -= int64(n)
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return n, err
 }
 
 // send makes the content the body of the answer. It is written after the handler
@@ -80,7 +105,7 @@ func (r *Request) send(c content, reader *resources.Reader) {
 		defer close(body.stopped)
 		_ = body.conn.SetWriteDeadline(time.Unix(1, 0)) // ends a write that waits for the client
 	})
-	body.extend() // for the head of the answer
+	_ = body.extend() // for the head of the answer; a stopped server fails at the body
 	r.fiber.Context().SetBodyStream(body, int(c.size))
 }
 
@@ -99,26 +124,56 @@ type download struct {
 	stopped  chan struct{} // closed when the server's end has reached the connection
 }
 
-func (d *download) extend() {
+// extend gives the client the stall time from now; the error says that the
+// server has stopped.
+func (d *download) extend() error {
 	// A connection that takes no deadline any more fails when it is written to.
 	_ = d.conn.SetWriteDeadline(time.Now().Add(d.stall))
+	// In this order: the server's end either finds this deadline or is found here.
+	if d.lifetime.Err() != nil {
+		return errors.New("the server has stopped")
+	}
+	return nil
 }
 
 // Read implements [io.Reader].
 func (d *download) Read(p []byte) (int, error) {
 	n, err := d.content.Read(p)
-	d.extend()
-	// In this order: the server's end either finds this deadline or is found here.
-	if d.lifetime.Err() != nil {
-		return 0, errors.New("the server has stopped")
+	if stopped := d.extend(); stopped != nil {
+		return 0, stopped
 	}
 	return n, err
 }
 
 // WriteTo implements [io.WriterTo].
 func (d *download) WriteTo(w io.Writer) (int64, error) {
-	// The wrappers hide the methods that would move other pieces.
-	return io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{d}, make([]byte, max(d.piece, 1)))
+	to := &paced{download: d, to: w}
+	if whole, ok := d.content.(io.WriterTo); ok {
+		return whole.WriteTo(to) // without a copy of what the store gives
+	}
+	return io.CopyBuffer(to, struct{ io.Reader }{d.content}, make([]byte, d.piece))
+}
+
+// paced writes a piece at a time, each within the stall time.
+type paced struct {
+	download *download
+	to       io.Writer
+}
+
+// Write implements [io.Writer].
+func (p *paced) Write(b []byte) (int, error) {
+	written := 0
+	for written < len(b) {
+		if err := p.download.extend(); err != nil {
+			return written, err
+		}
+		n, err := p.to.Write(b[written:min(len(b), written+pieceBytes)])
+		written += n
+		if err != nil {
+			return written, err
+		}
+	}
+	return written, nil
 }
 
 // Close ends the download.
