@@ -3,7 +3,6 @@ package server
 import (
 	"errors"
 	"net"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -32,7 +31,7 @@ func (l *listener) Accept() (net.Conn, error) {
 		}
 		select {
 		case l.places <- struct{}{}:
-			return &conn{Conn: accepted, stall: l.writeStall, partings: l.partings, leave: sync.OnceFunc(func() { <-l.places })}, nil
+			return &conn{Conn: accepted, of: l}, nil
 		default:
 			if !l.partings.begin(accepted, fullAnswer()) {
 				_ = accepted.Close() // nobody could do anything about its error
@@ -44,10 +43,9 @@ func (l *listener) Accept() (net.Conn, error) {
 // conn is a connection with a place.
 type conn struct {
 	net.Conn
-	stall    time.Duration
-	partings *partings
-	leave    func()
-	held     atomic.Bool // somebody else has set a write deadline
+	of   *listener
+	held atomic.Bool // somebody else has set a write deadline
+	left atomic.Bool // the place was given back
 }
 
 // Write writes in pieces. A client that takes less than one of them within the
@@ -56,7 +54,7 @@ func (c *conn) Write(p []byte) (int, error) {
 	for written := 0; ; {
 		piece := p[written:min(len(p), written+pieceBytes)]
 		if !c.held.Load() {
-			if err := c.Conn.SetWriteDeadline(time.Now().Add(c.stall)); err != nil {
+			if err := c.Conn.SetWriteDeadline(time.Now().Add(c.of.writeStall)); err != nil {
 				return written, err
 			}
 		}
@@ -92,8 +90,11 @@ func (c *conn) SyscallConn() (syscall.RawConn, error) {
 // Close ends the connection and gives its place back. A client that is still
 // sending what nobody will read is given a moment to take the answer.
 func (c *conn) Close() error {
-	defer c.leave()
-	if unread(c.Conn) && c.partings.begin(c.Conn, nil) {
+	if c.left.Swap(true) {
+		return net.ErrClosed
+	}
+	defer func() { <-c.of.places }()
+	if unread(c.Conn) && c.of.partings.begin(c.Conn, nil) {
 		return nil
 	}
 	return c.Conn.Close()

@@ -41,7 +41,7 @@ func TestLimitsOfTheHead(t *testing.T) {
 	}{
 		{"a URL at the limit", "GET /" + strings.Repeat("a", 4<<10-1) + " HTTP/1.1\r\nHost: test\r\n\r\n", 404},
 		{"a URL above it", "GET /" + strings.Repeat("a", 4<<10) + " HTTP/1.1\r\nHost: test\r\n\r\n", 414},
-		{"a header line above the limit", "GET /healthz HTTP/1.1\r\nHost: test\r\nA: " + strings.Repeat("a", 8<<10) + "\r\n\r\n", 431},
+		{"a header line above the limit", "GET /healthz HTTP/1.1\r\nHost: test\r\nA: " + strings.Repeat("a", 6<<10) + "\r\n\r\n", 431},
 		{"header lines above the limit", "GET /healthz HTTP/1.1\r\nHost: test\r\n" + strings.Repeat("A: b\r\n", 1500) + "\r\n", 431},
 		{"a URL above every limit", "GET /" + strings.Repeat("a", 1<<20) + " HTTP/1.1\r\nHost: test\r\n\r\n", 431},
 	} {
@@ -81,9 +81,9 @@ func TestSlowRequestsAreEnded(t *testing.T) {
 	slow := strings.Repeat("x", 10_000)
 	for _, test := range []struct {
 		name, at, slowly string
-		told             int
+		told             int // 0: the connection is closed without a word
 	}{
-		{"nothing comes", "", "", 408},
+		{"nothing comes", "", "", 0},
 		{"a slow request line", "GET /", slow, 408},
 		{"a slow header", "GET /healthz HTTP/1.1\r\nHost: test\r\nA: ", slow, 408},
 		{"a slow body", call + "Content-Length: 10000\r\n\r\n{", slow, 408},
@@ -102,6 +102,9 @@ func TestSlowRequestsAreEnded(t *testing.T) {
 				t.Fatal(err)
 			}
 			response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if test.told == 0 && errors.Is(err, io.ErrUnexpectedEOF) {
+				return
+			}
 			if err != nil {
 				t.Fatalf("no answer: %v", err)
 			}

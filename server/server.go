@@ -27,7 +27,7 @@ type Options struct {
 	ReadTimeout    time.Duration // for a whole request head and body; default 30 s
 	WriteTimeout   time.Duration // for 64 KiB of an answer; default 30 s
 	IdleTimeout    time.Duration // of a kept connection; default 60 s
-	MaxHeaderBytes int           // of a request's head, held by every open connection; default 8 KiB
+	MaxHeaderBytes int           // of a request's head, held by every open connection; default 6 KiB
 	MaxConnections int           // at a time, of each listener; default 16,384
 }
 
@@ -35,7 +35,7 @@ const (
 	defaultReadTimeout    = 30 * time.Second
 	defaultWriteTimeout   = 30 * time.Second
 	defaultIdleTimeout    = time.Minute
-	defaultMaxHeaderBytes = 8 << 10
+	defaultMaxHeaderBytes = 6 << 10
 	defaultMaxConnections = 16 << 10
 	// bodyPrefetch is how much of a body is read before its handler runs; the
 	// handler's own limit decides how much of it is taken.
@@ -96,7 +96,7 @@ func knownMethods(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 func (o Options) fiber(unrouted fiber.ErrorHandler) fiber.Config {
 	return fiber.Config{
 		AppName: "vcphost", DisableStartupMessage: true, StrictRouting: true, CaseSensitive: true, UnescapePath: true,
-		StreamRequestBody: true, DisablePreParseMultipartForm: true, BodyLimit: bodyPrefetch,
+		StreamRequestBody: true, ReduceMemoryUsage: true, DisablePreParseMultipartForm: true, BodyLimit: bodyPrefetch,
 		ReadTimeout:    orDefault(o.ReadTimeout, defaultReadTimeout),
 		IdleTimeout:    orDefault(o.IdleTimeout, defaultIdleTimeout),
 		ReadBufferSize: orDefault(o.MaxHeaderBytes, defaultMaxHeaderBytes),

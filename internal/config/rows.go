@@ -131,7 +131,7 @@ func limitRows() []row {
 			field: func(s *Settings) any { return &s.Limits.IdleTimeout }, least: int64(second), most: int64(hour),
 		},
 		{
-			Row: Row{Name: "limits.maxHeaderBytes", Type: TypeBytes, Default: "8KiB", Environment: "VCPHOST_MAX_HEADER_BYTES", Flag: "max-header-bytes",
+			Row: Row{Name: "limits.maxHeaderBytes", Type: TypeBytes, Default: "6KiB", Environment: "VCPHOST_MAX_HEADER_BYTES", Flag: "max-header-bytes",
 				Description: "The longest head of a request."},
 			field: func(s *Settings) any { return &s.Limits.MaxHeaderBytes }, least: 1 << 10, most: 1 << 20,
 		},
