@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -12,7 +11,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -323,18 +321,19 @@ func TestPathsThatLeadNowhere(t *testing.T) {
 	alive(t, w)
 }
 
-// TestMalformedRequests sends what no client library would.
-func TestMalformedRequests(t *testing.T) {
-	w := servertest.Start(t, &servertest.Options{Change: func(o *server.Options) { o.ReadTimeout = time.Second }})
+// malformed is a request that no client library would send.
+type malformed struct {
+	name, sent string
+	statuses   []int // of the only answer; 0 is none
+}
+
+func malformedRequests(w *servertest.Server) []malformed {
 	const call = `{"tool":"Tiny.Run","arguments":{"n":1}}`
 	post := func(headers ...string) string {
 		return head(w, "POST /v1/human/tool", append([]string{"Content-Type: application/json"}, headers...)...)
 	}
 	hidden := head(w, "GET /v1/plugins", "Connection: close")
-	for _, test := range []struct {
-		name, sent string
-		statuses   []int // of the only answer; 0 is none
-	}{
+	return []malformed{
 		{"two lengths", post("Content-Length: 39", "Content-Length: 1") + call + hidden, []int{400}},
 		{"two lengths, the second longer", post("Content-Length: 1", "Content-Length: 39") + call + hidden, []int{400}},
 		{"a list of lengths", post("Content-Length: 39, 39") + call + hidden, []int{400}},
@@ -367,7 +366,12 @@ func TestMalformedRequests(t *testing.T) {
 		{"an encoded CRLF in a field", head(w, "GET /v1/nowhere", "X-Request-Id: a%0d%0aSet-Cookie:b", "Connection: close"), []int{404}},
 		{"a tab in the id", head(w, "GET /v1/nowhere", "X-Request-Id: a\tb", "Connection: close"), []int{404}},
 		{"an id that is too long", head(w, "GET /v1/nowhere", "X-Request-Id: "+strings.Repeat("i", 129), "Connection: close"), []int{404}},
-	} {
+	}
+}
+
+func TestMalformedRequests(t *testing.T) {
+	w := servertest.Start(t, &servertest.Options{Change: func(o *server.Options) { o.ReadTimeout = time.Second }})
+	for _, test := range malformedRequests(w) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			answers := sendRaw(t, w.URL, test.sent)
@@ -410,101 +414,4 @@ func TestAConnectionGoesOn(t *testing.T) {
 	if want := []int{200, 404, 200, 405, 415, 200, 200}; !slices.Equal(statuses, want) {
 		t.Errorf("got %v, want %v", statuses, want)
 	}
-}
-
-// TestManyConnectionsAtOnce opens 2,000 connections before the first request.
-func TestManyConnectionsAtOnce(t *testing.T) {
-	w := servertest.Start(t, nil)
-	const connections = 2000
-	conns := make([]net.Conn, connections)
-	for i := range conns {
-		conns[i] = dial(t, w.URL)
-		defer conns[i].Close()
-	}
-	failures := make(chan error, connections)
-	var wg sync.WaitGroup
-	for i, conn := range conns {
-		wg.Go(func() { failures <- oneCall(w, conn, i) })
-	}
-	wg.Wait()
-	close(failures)
-	count := 0
-	for err := range failures {
-		if err != nil {
-			count++
-			t.Log(err)
-		}
-	}
-	if count > 0 {
-		t.Errorf("%d of %d were not answered", count, connections)
-	}
-	alive(t, w)
-}
-
-func oneCall(w *servertest.Server, conn net.Conn, i int) error {
-	body := fmt.Sprintf(`{"tool":"Tiny.Run","arguments":{"n":%d}}`, i)
-	id := fmt.Sprint("many-", i)
-	_ = conn.SetDeadline(time.Now().Add(40 * time.Second))
-	_, err := io.WriteString(conn, head(w, "POST /v1/human/tool", "Content-Type: application/json", "X-Request-Id: "+id,
-		fmt.Sprint("Content-Length: ", len(body)))+body)
-	if err != nil {
-		return err
-	}
-	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	answer, err := io.ReadAll(response.Body)
-	if err != nil {
-		return err
-	}
-	if response.StatusCode != 200 || response.Header.Get("X-Request-Id") != id || !bytes.Contains(answer, []byte(`"requestId":"`+id+`"`)) {
-		return errors.New(string(answer))
-	}
-	return nil
-}
-
-// TestSlowReaders take a byte now and then of what is too large for the
-// buffers between, and hold up nobody else.
-func TestSlowReaders(t *testing.T) {
-	w := servertest.Start(t, nil)
-	status, header, body := w.Do(t, "POST", "/v1/resources", "application/octet-stream", strings.Repeat("x", 16<<20))
-	if status != 201 {
-		t.Fatalf("%d %s", status, body)
-	}
-	stop := make(chan struct{})
-	var wg sync.WaitGroup
-	for range 50 {
-		conn := dial(t, w.URL)
-		if _, err := io.WriteString(conn, head(w, "GET "+header.Get("Location"))); err != nil {
-			t.Fatal(err)
-		}
-		wg.Go(func() {
-			defer conn.Close()
-			var one [1]byte
-			for {
-				select {
-				case <-stop:
-					return
-				case <-time.After(100 * time.Millisecond):
-					if _, err := conn.Read(one[:]); err != nil {
-						t.Errorf("a slow reader was cut off: %v", err)
-						return
-					}
-				}
-			}
-		})
-	}
-	for range 20 {
-		began := time.Now()
-		alive(t, w)
-		if took := time.Since(began); took > 2*time.Second {
-			t.Errorf("a call beside slow readers took %v", took)
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	close(stop)
-	wg.Wait()
-	alive(t, w)
 }

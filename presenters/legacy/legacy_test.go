@@ -23,22 +23,28 @@ func view(t testing.TB, result *abi.Result) *presenters.View {
 	return v
 }
 
-func TestPresent(t *testing.T) {
-	const stamp = `,"MaidName":"Nova","timestamp":"2026-07-11T15:30:00.023+08:00"}`
-	data := func(status abi.Status, data string) func(*abi.Result) {
-		return func(r *abi.Result) { r.Status, r.Data, r.Error = status, json.RawMessage(data), nil }
+// stamp ends every object.
+const stamp = `,"MaidName":"Nova","timestamp":"2026-07-11T15:30:00.023+08:00"}`
+
+type row struct {
+	name   string
+	change func(*abi.Result)
+	status int
+	want   string
+}
+
+func data(status abi.Status, data string) func(*abi.Result) {
+	return func(r *abi.Result) { r.Status, r.Data, r.Error = status, json.RawMessage(data), nil }
+}
+
+func failed(code, message string) func(*abi.Result) {
+	return func(r *abi.Result) {
+		r.Status, r.Data, r.Error = abi.StatusError, nil, abi.NewError(code, "%s", message)
 	}
-	failed := func(code, message string) func(*abi.Result) {
-		return func(r *abi.Result) {
-			r.Status, r.Data, r.Error = abi.StatusError, nil, abi.NewError(code, "%s", message)
-		}
-	}
-	tests := []struct {
-		name   string
-		change func(*abi.Result)
-		status int
-		want   string
-	}{
+}
+
+func successes() []row {
+	return []row{
 		{"an object", data(abi.StatusSuccess, `{"a":1.50, "b":{"c":"<"}}`), 200, `{"a":1.50, "b":{"c":"<"}` + stamp},
 		{"an empty object", data(abi.StatusSuccess, `{ }`), 200, `{"MaidName":"Nova","timestamp":"2026-07-11T15:30:00.023+08:00" }`},
 		{"an object with names of the host's", data(abi.StatusSuccess, `{"MaidName":"x","timestamp":0}`), 200, `{"MaidName":"Nova","timestamp":"2026-07-11T15:30:00.023+08:00"}`},
@@ -59,7 +65,11 @@ func TestPresent(t *testing.T) {
 		{"accepted", data(abi.StatusAccepted, `{"a":1}`), 200, `{"a":1` + stamp},
 		{"an error inside", data(abi.StatusSuccess, `"{\"status\":\"error\",\"error\":\"no disk\"}"`), 500, `{"plugin_error":"no disk"` + stamp},
 		{"an error inside without a text", data(abi.StatusSuccess, `{"status":"error"}`), 200, `{"status":"error"` + stamp},
+	}
+}
 
+func failures() []row {
+	return []row{
 		{"an error of the plugin", failed("CSV.MALFORMED", `row "3"`), 500, `{"plugin_error":"row \"3\""` + stamp},
 		{"one without words", failed("CSV.MALFORMED", ""), 500, `{"plugin_error":"Plugin \"CsvChart\" reported an unspecified error."` + stamp},
 		{"one with data", func(r *abi.Result) {
@@ -83,7 +93,10 @@ func TestPresent(t *testing.T) {
 			r.Tool.Name = `No"pe`
 		}, 500, `{"error":"Internal Server Error","details":"[PluginManager] Plugin \"No\"pe\" not found for tool call."}`},
 	}
-	for _, tt := range tests {
+}
+
+func TestPresent(t *testing.T) {
+	for _, tt := range append(successes(), failures()...) {
 		t.Run(tt.name, func(t *testing.T) {
 			result := presentertest.Full()
 			tt.change(result)
