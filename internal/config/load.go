@@ -217,4 +217,7 @@ func FindFile(given string, environment []string) string {
 	return ""
 }
 
-var errNotYAML = errors.New("the file is not YAML that settings can be written in")
+var (
+	errNotYAML = errors.New("the file is not YAML that settings can be written in")
+	errTooDeep = errors.New("the file is nested deeper than settings are")
+)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 )
@@ -33,7 +34,7 @@ func (l *loader) applyYAML(path string, raw []byte) {
 	}
 	file, err := parse(raw)
 	if err != nil {
-		at, message := path, errNotYAML.Error()
+		at, message := path, err.Error()
 		var told yaml.Error
 		if errors.As(err, &told) {
 			at, message = place(path, told.GetToken()), told.GetMessage()
@@ -64,7 +65,38 @@ func parse(raw []byte) (file *ast.File, err error) {
 			file, err = nil, errNotYAML
 		}
 	}()
-	return parser.ParseBytes(raw, 0)
+	tokens := lexer.Tokenize(string(raw))
+	if tooDeep(tokens) {
+		return nil, errTooDeep
+	}
+	return parser.Parse(tokens, 0)
+}
+
+// maxDepth is more than settings ever nest. The parser takes time that grows with
+// the square of the depth.
+const maxDepth = 8
+
+// tooDeep reports whether brackets, or list items of one line, nest too deep.
+// What nests by indentation is bounded by the size of the file.
+func tooDeep(tokens token.Tokens) bool {
+	brackets, items, line := 0, 0, 0
+	for _, t := range tokens {
+		if t.Position.Line != line {
+			items, line = 0, t.Position.Line
+		}
+		switch t.Type {
+		case token.SequenceStartType, token.MappingStartType:
+			brackets++
+		case token.SequenceEndType, token.MappingEndType:
+			brackets--
+		case token.SequenceEntryType:
+			items++
+		}
+		if brackets > maxDepth || items > maxDepth {
+			return true
+		}
+	}
+	return false
 }
 
 func place(path string, t *token.Token) string {
