@@ -18,6 +18,7 @@ import (
 	"vcphost/internal/kv"
 	"vcphost/resources"
 	"vcphost/server"
+	"vcphost/server/identity"
 	"vcphost/server/servertest"
 )
 
@@ -345,5 +346,33 @@ func TestSignedURLs(t *testing.T) {
 	now = now.Add(61 * time.Second)
 	if got := open("GET", mine+query); got != 403 {
 		t.Errorf("after it expired: got %d", got)
+	}
+}
+
+func TestAnUploadIsAnArgument(t *testing.T) {
+	s := servertest.Start(t, nil)
+	resource := put(t, s, []byte("a,b\n"))
+	stranger := s.As(s.Key(t, identity.KeySpec{Tenant: "other", Actor: "eve", Scopes: identity.Scopes{"tools:call:*"}}))
+	for _, test := range []struct {
+		name   string
+		as     *servertest.Server
+		id     string
+		status abi.Status
+	}{
+		{"its owner", s, resource.ID, abi.StatusSuccess},
+		{"somebody else", stranger, resource.ID, abi.StatusError},
+		{"nobody's", s, "res_01JDZ3V7Q8K5M2N4P6R8T0W2Y4", abi.StatusError},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			body := `{"tool":"Tiny.Other","arguments":{"file":{"$resource":"` + test.id + `"}}}`
+			got := ask(t, "POST", s.URL+"/v1/human/tool", with(test.as, "Content-Type", "application/json"), strings.NewReader(body))
+			var result abi.Result
+			if err := json.Unmarshal(got.body, &result); err != nil || got.status != 200 || result.Status != test.status {
+				t.Fatalf("got %d %s", got.status, got.body)
+			}
+			if test.status == abi.StatusError && result.Error.Code != abi.CodeFileNotFound {
+				t.Errorf("got %s", result.Error.Code)
+			}
+		})
 	}
 }
