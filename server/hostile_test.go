@@ -47,7 +47,7 @@ func readAnswers(conn net.Conn) []answer {
 	var list []answer
 	reader := bufio.NewReader(conn)
 	for {
-		_ = conn.SetReadDeadline(time.Now().Add(3 * time.Second))
+		_ = conn.SetReadDeadline(time.Now().Add(10 * time.Second))
 		response, err := http.ReadResponse(reader, nil)
 		if err != nil {
 			return list
