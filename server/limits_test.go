@@ -326,6 +326,30 @@ func TestAdmissionOverHTTP(t *testing.T) {
 	t.Errorf("places are lost: %+v", bounds.Stats())
 }
 
+func TestNothingBeginsForAClientThatLeftTheQueue(t *testing.T) {
+	bounds := limit.New(limit.Options{Rate: -1, InFlight: 1})
+	s := startStoppableWith(t, deaf(), func(o *server.Options) { o.API.Admission = bounds })
+	send := s.raw("/v1/human/tool", "application/json", "*/*", `{"tool":"Tiny.Run","arguments":{}}`)
+	holder := s.dial(t, send)
+	call := s.begun(t)
+	waiter := s.dial(t, send)
+	for bounds.Stats().Waiting == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	waiter.Close()
+	time.Sleep(200 * time.Millisecond)
+	holder.Close()
+	s.wantCancelled(t, call)
+	for bounds.Stats().InFlight > 0 {
+		time.Sleep(time.Millisecond)
+	}
+	select {
+	case call := <-s.calls:
+		t.Errorf("a call of %s began for a client that had left", call.Tool)
+	default:
+	}
+}
+
 func TestTheRateOfAKeyOverHTTP(t *testing.T) {
 	s := servertest.Start(t, &servertest.Options{Change: func(o *server.Options) {
 		o.API.Admission = limit.New(limit.Options{Rate: 0.5, Burst: 2})

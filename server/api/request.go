@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -63,14 +64,28 @@ func (r *Request) serve() error {
 		return err
 	}
 	if r.route.Limited && r.api.opts.Admission != nil {
-		release, err := r.api.opts.Admission.Admit(r.ctx, r.Identity)
-		if err != nil {
+		if err := r.admit(); err != nil {
 			return err
 		}
-		r.release = release
 		defer r.leave()
 	}
 	return r.route.Handle(r)
+}
+
+// admit waits for a place within the bounds. Nothing is begun for a client that
+// left while it waited.
+func (r *Request) admit() error {
+	began := time.Now()
+	release, err := r.api.opts.Admission.Admit(r.ctx, r.Identity)
+	if err != nil {
+		return err
+	}
+	if time.Since(began) > leaveInterval && peerLeft(plainConn(r.fiber.Context().Conn())) {
+		release()
+		return problem.Unavailable(time.Second, "the client left while it waited")
+	}
+	r.release = release
+	return nil
 }
 
 func (r *Request) leave() {
