@@ -54,7 +54,7 @@ func TestNothingIsMixedUp(t *testing.T) {
 	w := servertest.Start(t, &servertest.Options{Plugins: tools(), Change: func(o *server.Options) {
 		o.Logger = slog.New(slog.NewJSONHandler(&log, nil))
 	}})
-	const clients, rounds = 16, 12
+	const clients, rounds = 16, 8
 	found := make(chan kept, clients*rounds*8)
 	var wg sync.WaitGroup
 	for client := range clients {

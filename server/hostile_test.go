@@ -227,10 +227,14 @@ func TestBodiesThatAreTooLarge(t *testing.T) {
 		}
 		s := m.of(route)
 		kind := "Content-Type: " + s.kind
+		chunks := 2
+		if s.scope != route.Scope { // calls take 64 MiB
+			chunks = 65
+		}
 		line := route.Method + " " + s.path
 		for name, sent := range map[string][]string{
 			"by length":  {head(m.Server, line, kind, "Content-Length: 10737418240"), chunk},
-			"by chunks":  append([]string{head(m.Server, line, kind, "Transfer-Encoding: chunked")}, slices.Repeat([]string{chunk}, 70)...),
+			"by chunks":  append([]string{head(m.Server, line, kind, "Transfer-Encoding: chunked")}, slices.Repeat([]string{chunk}, chunks)...),
 			"overflow":   {head(m.Server, line, kind, "Content-Length: 99999999999999999999999"), "{"},
 			"100 expect": {head(m.Server, line, kind, "Content-Length: 10737418240", "Expect: 100-continue"), chunk},
 		} {
