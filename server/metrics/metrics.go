@@ -171,7 +171,7 @@ func (m *Metrics) Write(w io.Writer, accept string) (contentType string, err err
 	if err != nil {
 		return "", fmt.Errorf("gather the metrics: %w", err)
 	}
-	format := expfmt.NegotiateIncludingOpenMetrics(http.Header{"Accept": {accept}})
+	format := expfmt.NegotiateAccept(http.Header{"Accept": {accept}}, expfmt.DefaultOpenMetricsAcceptedFormats()...)
 	encoder := expfmt.NewEncoder(w, format)
 	for _, family := range families {
 		err = errors.Join(err, encoder.Encode(family))
