@@ -65,12 +65,12 @@ func (p *Program) serve(ctx context.Context, flags serveFlags) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, app.close(context.WithoutCancel(ctx))) }()
-	if err := p.showFirstKey(ctx, app.store.keys); err != nil {
-		return err
-	}
 	d, err := p.listen(app, flags.addr)
 	if err != nil {
 		return err
+	}
+	if err := p.showFirstKey(ctx, app.store.keys); err != nil {
+		return errors.Join(err, d.close())
 	}
 	return d.run(ctx, flags.drain)
 }
@@ -114,6 +114,15 @@ func (p *Program) listen(app *application, addr string) (*daemon, error) {
 	}
 	d.server = server.New(settings)
 	return d, nil
+}
+
+// close ends listeners that nobody serves.
+func (d *daemon) close() error {
+	err := d.tcp.Close()
+	if d.socket != nil {
+		err = errors.Join(err, d.socket.Close())
+	}
+	return errors.Join(err, removeSocket(d.app.store.dir), d.server.Close(context.Background()))
 }
 
 // run answers requests until ctx ends, or a listener fails, and then until the
