@@ -2,14 +2,17 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"vcphost/abi"
+	"vcphost/internal/config"
 )
 
 // The plugin that the README shows is built and called as it stands there.
@@ -62,6 +65,53 @@ func TestThePluginOfTheREADMEWorks(t *testing.T) {
 	}
 	if len(result.Warnings) > 0 {
 		t.Errorf("got warnings %v", result.Warnings)
+	}
+}
+
+// The server that the README starts answers the request that it shows.
+func TestTheServerOfTheREADMEWorks(t *testing.T) {
+	raw, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	readme := string(raw)
+	_, verb, found := strings.Cut(strings.TrimSpace(string(snippet(t, readme, "serve"))), "go run ./cmd/vcphost ")
+	if !found || !strings.Contains(readme, "answers on "+config.Default().Addr) {
+		t.Fatal("the README does not start a server on the address that it says")
+	}
+	curl, err := exec.LookPath("curl")
+	if err != nil {
+		t.Skip("there is no curl")
+	}
+	var stdout, stderr lines
+	program := &Program{
+		Args: append(strings.Fields(verb), "--addr", "127.0.0.1:0", "--data", newData(t)), Stdin: strings.NewReader(""),
+		Stdout: &stdout, Stderr: &stderr, Bundled: exampleFS(t), LookupEnv: func(string) (string, bool) { return "", false },
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan int, 1)
+	go func() { ended <- program.Run(ctx) }()
+	defer func() {
+		stop()
+		if status := <-ended; status != exitOK {
+			t.Errorf("the server ends with status %d: %s", status, &stderr)
+		}
+	}()
+	var addr string
+	for began := time.Now(); addr == ""; time.Sleep(5 * time.Millisecond) {
+		if at := servingAt.FindStringSubmatch(stderr.String()); at != nil {
+			addr = at[1]
+		} else if time.Since(began) > 30*time.Second {
+			t.Fatalf("the server does not come up: %s", &stderr)
+		}
+	}
+	line := strings.ReplaceAll(string(snippet(t, readme, "curl")), config.Default().Addr, addr)
+	command := exec.CommandContext(ctx, "sh", "-c", strings.Replace(line, "curl", curl, 1))
+	command.Env = append(os.Environ(), "KEY="+shownSecret.FindString(stdout.String()))
+	answer, err := command.Output()
+	var result abi.Result
+	if err != nil || json.Unmarshal(answer, &result) != nil || result.Status != abi.StatusSuccess {
+		t.Errorf("got %s, %v", answer, err)
 	}
 }
 
