@@ -70,7 +70,7 @@ func TestAKilledServerIsInNobodysWay(t *testing.T) {
 		t.Errorf("a call after it: %s", got.stderr)
 	}
 	again := startServer(t, b)
-	if got := b.verb(t, "call", "Good"); got.status != exitOK || !strings.Contains(again.log.String(), "/v1/local/call") {
+	if got := b.verb(t, "call", "Good"); got.status != exitOK || !strings.Contains(again.log.String(), "/v1/local/process") {
 		t.Errorf("a call through the next server: %d %s\n%s", got.status, got.stderr, &again.log)
 	}
 }
