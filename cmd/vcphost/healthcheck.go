@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"vcphost/internal/config"
 	"vcphost/server/client"
 )
 
@@ -38,6 +39,6 @@ does not or does not answer within 5 seconds.`,
 			return nil
 		},
 	}
-	command.Flags().StringVar(&addr, "addr", defaultAddr, "host and port of the server")
+	command.Flags().StringVar(&addr, "addr", config.Default().Addr, "host and port of the server")
 	return command
 }

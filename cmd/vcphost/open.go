@@ -55,7 +55,7 @@ func (p *Program) openStore(verb string) (*store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the data directory: %w", err)
 	}
-	db, err := kv.OpenBadger(filepath.Join(dir, "store"), &kv.Options{Logger: p.logger()})
+	db, err := kv.OpenBadger(filepath.Join(dir, "store"), p.storeOptions())
 	if errors.Is(err, kv.ErrLocked) {
 		return nil, inUse(dir, err)
 	}
@@ -66,11 +66,11 @@ func (p *Program) openStore(verb string) (*store, error) {
 		p.logger().Warn("others will not learn who uses the data directory", "error", err)
 	}
 	s := &store{dir: dir, db: db}
-	if s.resources, err = resources.Open(db, &resources.Options{Logger: p.logger()}); err == nil {
-		s.results, err = record.New(db, nil)
+	if s.resources, err = resources.Open(db, &resources.Options{Logger: p.logger(), BaseURL: p.serving.resourcesURL()}); err == nil {
+		s.results, err = record.New(db, p.recordOptions())
 	}
 	if err == nil {
-		s.keys, err = identity.Open(db, &identity.Options{Logger: p.logger(), Static: p.staticKey})
+		s.keys, err = identity.Open(db, &identity.Options{Logger: p.logger(), Static: p.serving.key()})
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the data directory %s: %w", dir, err), s.close())
@@ -139,7 +139,8 @@ func (p *Program) open(ctx context.Context, verb string, what needs) (app *appli
 	}
 	app.host, err = host.New(host.Options{
 		Registry: app.registry, Resources: app.store.resources, Recorder: app.store.results, Logger: p.logger(),
-		Kinds: map[string]host.Kind{"wasm": {Open: app.openModule, Trust: abi.TrustWASM}},
+		Observers: p.serving.observe(app),
+		Kinds:     map[string]host.Kind{"wasm": {Open: app.openModule, Trust: abi.TrustWASM}},
 	})
 	return app, err
 }

@@ -11,8 +11,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-
-	"vcphost/server/identity"
 )
 
 // Exit statuses.
@@ -32,10 +30,10 @@ type Program struct {
 	Environ        []string // the whole environment; nil means that LookupEnv is all there is
 	Bundled        fs.FS    // plugins that come with the program; nil means none
 
-	settings  settings
-	staticKey *identity.StaticKey // of serve; nil means none
-	log       *slog.Logger        // of serve; nil means that of the other verbs
-	status    int
+	settings settings
+	serving  *serving     // of serve; nil for the other verbs
+	log      *slog.Logger // of serve; nil means that of the other verbs
+	status   int
 }
 
 // settings are the flags that every verb has.

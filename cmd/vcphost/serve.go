@@ -10,22 +10,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"vcphost/internal/config"
 	"vcphost/server"
 	"vcphost/server/identity"
-	"vcphost/server/limit"
 )
 
-// defaultAddr is reached from this machine only.
-const defaultAddr = "127.0.0.1:6005"
-
-// serveFlags are the flags of the verb serve.
-type serveFlags struct {
-	addr  string
-	drain time.Duration
-}
-
 func (p *Program) serveCommand() *cobra.Command {
-	var flags serveFlags
 	command := &cobra.Command{
 		Use:   "serve",
 		Short: "Answer the HTTP API until a signal comes",
@@ -33,46 +23,46 @@ func (p *Program) serveCommand() *cobra.Command {
 once; $VCPHOST_KEY, if it is set, is an administrator's as well. While the
 server runs, the other verbs on its data directory go through it.
 
+Settings come from flags, the environment and a file; "vcphost config print"
+shows which hold.
+
 SIGINT and SIGTERM stop it: running requests are answered within --drain, and
 what runs then is cancelled. A second signal ends it at once.`,
 		Example: `  vcphost serve
-  vcphost serve --addr 127.0.0.1:7000 --plugins ./plugins --trust ./plugins`,
+  vcphost serve --addr 127.0.0.1:7000 --plugins ./plugins --trust ./plugins
+  vcphost serve --config /etc/vcphost/vcphost.yaml`,
 		Args: cobra.NoArgs,
-		RunE: func(command *cobra.Command, _ []string) error { return p.serve(command.Context(), flags) },
 	}
-	command.Flags().StringVar(&flags.addr, "addr", defaultAddr, "host and port to listen on; port 0 takes a free one")
-	command.Flags().DurationVar(&flags.drain, "drain", 30*time.Second, "how long running requests may go on when the server stops")
+	settingFlags(command)
+	command.RunE = func(command *cobra.Command, _ []string) error {
+		loaded, err := p.loadConfig(command)
+		if err != nil {
+			return err
+		}
+		return p.serve(command.Context(), loaded)
+	}
 	return command
 }
 
 // serve runs the server until ctx ends.
-func (p *Program) serve(ctx context.Context, flags serveFlags) (err error) {
-	if flags.drain < 0 {
-		return usage("--drain %v is negative", flags.drain)
+func (p *Program) serve(ctx context.Context, loaded *config.Loaded) (err error) {
+	if err := p.adopt(ctx, loaded); err != nil {
+		return err
 	}
-	if secret, ok := p.LookupEnv("VCPHOST_KEY"); ok && secret != "" {
-		if p.staticKey, err = identity.Static(secret); err != nil {
-			return fmt.Errorf("$VCPHOST_KEY: %w", err)
-		}
-	}
-	level := slog.LevelInfo
-	if p.settings.verbose {
-		level = slog.LevelDebug
-	}
-	p.log = slog.New(slog.NewJSONHandler(p.Stderr, &slog.HandlerOptions{Level: level}))
+	defer func() { err = errors.Join(err, p.serving.close(context.WithoutCancel(ctx))) }()
 	app, err := p.open(ctx, kindServe, needHost)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, app.close(context.WithoutCancel(ctx))) }()
-	d, err := p.listen(app, flags.addr)
+	d, err := p.listen(app, loaded.Addr)
 	if err != nil {
 		return err
 	}
 	if err := p.showFirstKey(ctx, app.store.keys); err != nil {
 		return errors.Join(err, d.close())
 	}
-	return d.run(ctx, flags.drain)
+	return d.run(ctx, loaded.Drain)
 }
 
 // showFirstKey makes an administrator's key if there is none, and prints it.
@@ -100,7 +90,9 @@ func (p *Program) listen(app *application, addr string) (*daemon, error) {
 	if err != nil {
 		return nil, err
 	}
-	settings.API.Admission = limit.New(limit.Options{})
+	if err := p.serving.complete(&settings, app); err != nil {
+		return nil, err
+	}
 	d := &daemon{app: app, logger: p.logger()}
 	if d.tcp, err = net.Listen("tcp", addr); err != nil {
 		return nil, fmt.Errorf("--addr %s: %w", addr, err)
