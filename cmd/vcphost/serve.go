@@ -59,7 +59,7 @@ func (p *Program) serve(ctx context.Context, loaded *config.Loaded) (err error) 
 	if err != nil {
 		return err
 	}
-	if err := p.showFirstKey(ctx, app.store.keys); err != nil {
+	if err := p.showFirstKey(context.WithoutCancel(ctx), app.store.keys); err != nil {
 		return errors.Join(err, d.close())
 	}
 	return d.run(ctx, loaded.Drain)

@@ -54,7 +54,8 @@ func (p *Program) connect(ctx context.Context, verb string, what needs) (*sessio
 		if !errors.Is(err, kv.ErrLocked) || !hasSocket {
 			return s, err
 		}
-		if h, ok := holderOf(dir); !ok || h.Kind != kindServe || time.Now().After(deadline) {
+		// Without a note the holder is about to begin or to end.
+		if h, ok := holderOf(dir); ok && h.Kind != kindServe || time.Now().After(deadline) {
 			return nil, err
 		}
 		select {
@@ -139,6 +140,8 @@ func (p *Program) startLocal(ctx context.Context, verb string, what needs) (*ses
 	if !p.settings.verbose { // its errors are told by the verb
 		settings.Logger = slog.New(slog.DiscardHandler)
 	}
+	// A file that is slow to read, or a reader that waits, is nobody else's concern.
+	settings.ReadTimeout, settings.WriteTimeout, settings.API.TransferStall = patience, patience, patience
 	pipe, local := client.NewPipe(), server.New(settings)
 	served := make(chan error, 1)
 	go func() { served <- local.ServeTrusted(pipe, localIdentity()) }()
@@ -154,6 +157,9 @@ func (p *Program) startLocal(ctx context.Context, verb string, what needs) (*ses
 		return errors.Join(local.Close(atOnce), <-served, app.close(context.WithoutCancel(ctx)))
 	}}, nil
 }
+
+// patience is how long a server in this process waits for its own verb.
+const patience = 24 * time.Hour
 
 // serverOptions are the settings that a server has in any process.
 func (p *Program) serverOptions(app *application) (server.Options, error) {
