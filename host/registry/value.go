@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"vcphost/abi"
+	"vcphost/internal/edit"
 	"vcphost/internal/rawjson"
 )
 
@@ -228,23 +229,7 @@ func distance(a, b string, bound int) int {
 	if d := len(a) - len(b); d >= bound || -d >= bound {
 		return bound
 	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, diagonal+1)
-		}
-	}
-	return min(row[len(b)], bound)
+	return min(edit.Distance(a, b), bound)
 }
 
 func join[T ~string](list []T) string {

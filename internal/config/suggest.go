@@ -3,6 +3,8 @@ package config
 import (
 	"fmt"
 	"strings"
+
+	"vcphost/internal/edit"
 )
 
 // maxSuggestBytes bounds the texts that are compared.
@@ -16,7 +18,7 @@ func suggest(text string, known []string) string {
 	}
 	best, least := "", len(text)/3+2
 	for _, k := range known {
-		if d := editDistance(strings.ToLower(text), strings.ToLower(k)); d < least {
+		if d := edit.Distance(strings.ToLower(text), strings.ToLower(k)); d < least {
 			best, least = k, d
 		}
 	}
@@ -24,26 +26,4 @@ func suggest(text string, known []string) string {
 		return ""
 	}
 	return fmt.Sprintf("; did you mean %s?", best)
-}
-
-// editDistance is the number of bytes to insert, remove or replace between a
-// and b.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
 }

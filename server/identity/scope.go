@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"vcphost/internal/edit"
 )
 
 // Scope is a permission that a key has or that an operation needs.
@@ -82,33 +84,11 @@ func nearestScope(s string) Scope {
 			name = family
 			text = s[:min(len(s), len(family))]
 		}
-		if d := editDistance(text, name); least < 0 || d < least {
+		if d := edit.Distance(text, name); least < 0 || d < least {
 			best, least = known.Scope, d
 		}
 	}
 	return best
-}
-
-// editDistance is the number of bytes to insert, remove or replace between a
-// and b.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
 }
 
 // Scopes are what a key may do. Nil allows nothing. No scope implies another,
