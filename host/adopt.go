@@ -149,6 +149,9 @@ func (r *run) warnMismatch(finished resources.Finished) {
 // to something that does not exist makes the result unusable; one to an input
 // lists that input in the result.
 func (r *run) rewriteData(ids adopted) error {
+	if !mayReference(r.payload.Data) {
+		return nil
+	}
 	var dangling error
 	r.payload.Data = rawjson.Rewrite(r.payload.Data, func(path *rawjson.Path, value []byte, kind rawjson.Kind) ([]byte, bool) {
 		id, ok := reference(value, kind)

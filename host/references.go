@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"slices"
 
 	"vcphost/abi"
@@ -21,9 +22,19 @@ func reference(value []byte, kind rawjson.Kind) (id string, ok bool) {
 	return "", false
 }
 
+// mayReference reports whether raw can hold a reference at all. It looks for the
+// member's name, also where an escape may hide it, and spares most documents a
+// walk.
+func mayReference(raw []byte) bool {
+	return bytes.Contains(raw, []byte(abi.ReferenceKey)) || bytes.Contains(raw, []byte(`\u`))
+}
+
 // referenced lists the ids of all references in raw, each once, in the order of
 // the document.
 func referenced(raw []byte) []string {
+	if !mayReference(raw) {
+		return nil
+	}
 	var list []string
 	rawjson.Walk(raw, func(_ *rawjson.Path, _ string, value []byte, kind rawjson.Kind) rawjson.Visit {
 		if id, ok := reference(value, kind); ok && !slices.Contains(list, id) {

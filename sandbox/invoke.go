@@ -3,12 +3,10 @@ package sandbox
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
 
-	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/experimental"
 
@@ -64,9 +62,7 @@ func (p *Plugin) run(ctx context.Context, call *hostfunc.Call, input []byte) (pa
 	stdout, stderr := call.LineWriter(slog.LevelInfo), call.LineWriter(slog.LevelWarn)
 	defer stdout.Flush()
 	defer stderr.Flush()
-	config := wazero.NewModuleConfig().WithName("").WithStartFunctions().
-		WithStdout(stdout).WithStderr(stderr).WithRandSource(rand.Reader).
-		WithSysWalltime().WithSysNanotime().WithNanosleep(call.Sleep)
+	config := p.config.WithStdout(stdout).WithStderr(stderr).WithNanosleep(call.Sleep)
 	module, err := p.sandbox.runtime.InstantiateModule(ctx, p.compiled, config)
 	if err != nil {
 		return nil, fmt.Errorf("start an instance: %w", err)

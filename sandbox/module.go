@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
@@ -60,7 +61,8 @@ type Plugin struct {
 	limits   Limits
 	grants   hostfunc.Grants
 	compiled wazero.CompiledModule
-	start    bool // the module exports _initialize
+	config   wazero.ModuleConfig // what all instances have in common
+	start    bool                // the module exports _initialize
 	closed   atomic.Bool
 }
 
@@ -68,7 +70,11 @@ type Plugin struct {
 // with an [abi.Error] of code TOOL_DISABLED whose message names what is wrong
 // and whose details hold {"reason":"refused"}.
 func (s *Sandbox) Open(ctx context.Context, m Module) (*Plugin, error) {
-	p := &Plugin{sandbox: s, name: m.Name, limits: m.Limits.withDefaults()}
+	p := &Plugin{
+		sandbox: s, name: m.Name, limits: m.Limits.withDefaults(),
+		config: wazero.NewModuleConfig().WithName("").WithStartFunctions().
+			WithRandSource(rand.Reader).WithSysWalltime().WithSysNanotime(),
+	}
 	if err := s.checkImports(m.Binary); err != nil {
 		return nil, refused(err)
 	}
