@@ -47,7 +47,7 @@ type parts struct {
 	key  string
 }
 
-func newParts(b *testing.B) parts {
+func newParts(b *testing.B, observers ...host.Observer) parts {
 	b.Helper()
 	must := func(err error) {
 		if err != nil {
@@ -67,7 +67,7 @@ func newParts(b *testing.B) parts {
 		"tiny/plugin-manifest.json": {Data: []byte(manifest)}, "tiny/tiny.wasm": {Data: guest},
 	}}}, nil)
 	must(err)
-	h, err := host.New(host.Options{Registry: plugins, Resources: store, Recorder: results, Kinds: map[string]host.Kind{"wasm": {
+	h, err := host.New(host.Options{Registry: plugins, Resources: store, Recorder: results, Observers: observers, Kinds: map[string]host.Kind{"wasm": {
 		Trust: abi.TrustWASM,
 		Open: func(ctx context.Context, p *registry.Plugin) (host.Transport, error) {
 			return box.Open(ctx, sandbox.Module{Name: p.Name, Binary: guest})
