@@ -78,7 +78,7 @@ func escape(raw []byte) (r rune, size int) {
 	return utf8.RuneError, 6
 }
 
-// hexUnit reads the UTF-16 code unit of the \uXXXX that raw begins with.
+// hexUnit reads the UTF-16 code unit of the escape, \u and four digits, that raw begins with.
 func hexUnit(raw []byte) (rune, bool) {
 	if len(raw) < 6 || raw[0] != '\\' || raw[1] != 'u' {
 		return 0, false
