@@ -12,9 +12,9 @@ import (
 	"vcphost/abi"
 	"vcphost/sandbox/wasmbuild"
 	"vcphost/server"
-	"vcphost/server/api"
 	"vcphost/server/client"
 	"vcphost/server/identity"
+	"vcphost/server/local"
 	"vcphost/server/servertest"
 )
 
@@ -31,7 +31,7 @@ func startTrusted(t *testing.T, guest wasmbuild.Guest) (*servertest.Server, *cli
 	t.Helper()
 	var options server.Options
 	public := servertest.Start(t, &servertest.Options{Guest: guest, Change: func(o *server.Options) { options = *o }})
-	options.API.Process = api.Process{PID: 7, Plugins: []string{"/p"}, Trust: []string{}}
+	options.API.Process = local.Process{PID: 7, Plugins: []string{"/p"}, Trust: []string{}}
 	s, pipe := server.New(options), client.NewPipe()
 	done := make(chan error, 1)
 	go func() { done <- s.ServeTrusted(pipe, operator()) }()
@@ -118,7 +118,7 @@ func TestWhoCallsOnATrustedConnection(t *testing.T) {
 	c := client.New(pipe.Dial)
 	defer c.Close()
 	answer, err := c.Call(t.Context(), client.Call{
-		Tool: "Tiny.Run", Arguments: []byte("{}"), Pairs: []client.Pair{{Name: []byte("n"), Value: []byte("7")}}, RequestID: "req_x", AI: true,
+		Tool: "Tiny.Run", Arguments: []byte("{}"), Pairs: []local.Pair{{Name: []byte("n"), Value: []byte("7")}}, RequestID: "req_x", AI: true,
 	})
 	if err != nil || answer.Result.Origin.Source != abi.FromCLI || answer.Result.Execution.RequestID != "req_x" || !strings.Contains(answer.Text, "Tiny.Run") {
 		t.Fatalf("got %+v, %v", answer, err)
@@ -142,7 +142,7 @@ func TestALocalCallTellsInTheResultWhatIsWrongWithArguments(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			answer, err := c.Call(t.Context(), client.Call{
 				Tool: "Tiny.Run", Arguments: []byte(test.arguments), RequestID: "req_1",
-				Pairs: []client.Pair{{Name: []byte("n"), Value: []byte("\xff")}}, Inputs: []client.Input{{Name: []byte("r"), Resource: "res_0"}},
+				Pairs: []local.Pair{{Name: []byte("n"), Value: []byte("\xff")}}, Inputs: []local.Input{{Name: []byte("r"), Resource: "res_0"}},
 			})
 			if err != nil || answer.Result.Error == nil || answer.Result.Error.Code != test.code {
 				t.Errorf("got %+v, %v", answer, err)

@@ -13,6 +13,7 @@ import (
 	"vcphost/abi"
 	"vcphost/internal/ids"
 	"vcphost/server/client"
+	"vcphost/server/local"
 )
 
 // callFlags are the flags of the verb call.
@@ -99,7 +100,7 @@ func (p *Program) call(ctx context.Context, tool string, args []string, flags ca
 		AI: flags.view == "ai", MaxCharacters: flags.maxCharacters,
 	}
 	for _, given := range pairs {
-		call.Pairs = append(call.Pairs, client.Pair{Name: []byte(given.name), Value: []byte(given.value)})
+		call.Pairs = append(call.Pairs, local.Pair{Name: []byte(given.name), Value: []byte(given.value)})
 	}
 	if call.Inputs, err = session.upload(ctx, inputs); err != nil {
 		return err
@@ -123,14 +124,14 @@ func (p *Program) call(ctx context.Context, tool string, args []string, flags ca
 }
 
 // upload stores the file of each input as a resource.
-func (s *session) upload(ctx context.Context, files []pair) ([]client.Input, error) {
-	var inputs []client.Input
+func (s *session) upload(ctx context.Context, files []pair) ([]local.Input, error) {
+	var inputs []local.Input
 	for _, file := range files {
 		resource, err := s.uploadFile(ctx, file.value)
 		if err != nil {
 			return nil, fmt.Errorf("--input %s: %w", file.name, err)
 		}
-		inputs = append(inputs, client.Input{Name: []byte(file.name), Resource: resource.ID})
+		inputs = append(inputs, local.Input{Name: []byte(file.name), Resource: resource.ID})
 	}
 	return inputs, nil
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"vcphost/server/client"
+	"vcphost/server/local"
 )
 
 func (p *Program) pluginCommand() *cobra.Command {
@@ -47,7 +47,7 @@ The answer is a JSON array, because several folders may claim one name.`,
 }
 
 // pluginEntry is a plugin as the verbs list and inspect tell it.
-type pluginEntry = client.Plugin
+type pluginEntry = local.Plugin
 
 func (p *Program) withPlugins(ctx context.Context, do func([]pluginEntry) error) (err error) {
 	s, err := p.connect(ctx, "plugin", needHost)

@@ -19,6 +19,7 @@ import (
 	"vcphost/server/api"
 	"vcphost/server/client"
 	"vcphost/server/identity"
+	"vcphost/server/local"
 )
 
 // needs is what a verb needs of the application.
@@ -142,9 +143,9 @@ func (p *Program) startLocal(ctx context.Context, verb string, what needs) (*ses
 	}
 	// A file that is slow to read, or a reader that waits, is nobody else's concern.
 	settings.ReadTimeout, settings.WriteTimeout, settings.API.TransferStall = patience, patience, patience
-	pipe, local := client.NewPipe(), server.New(settings)
+	pipe, own := client.NewPipe(), server.New(settings)
 	served := make(chan error, 1)
-	go func() { served <- local.ServeTrusted(pipe, localIdentity()) }()
+	go func() { served <- own.ServeTrusted(pipe, localIdentity()) }()
 	c := client.New(pipe.Dial)
 	return &session{c, func(ctx context.Context) error {
 		c.Close()
@@ -154,7 +155,7 @@ func (p *Program) startLocal(ctx context.Context, verb string, what needs) (*ses
 		pipe.Drain(drain) // a server looks only now and then whether it can end
 		atOnce, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		cancel()
-		return errors.Join(local.Close(atOnce), <-served, app.close(context.WithoutCancel(ctx)))
+		return errors.Join(own.Close(atOnce), <-served, app.close(context.WithoutCancel(ctx)))
 	}}, nil
 }
 
@@ -175,7 +176,7 @@ func (p *Program) serverOptions(app *application) (server.Options, error) {
 		Registry: app.registry, Resources: app.store.resources, Results: app.store.results,
 		Keys: app.store.keys, KeyStore: app.store.keys, MaxUploadBytes: maxImportBytes,
 		Backup:  func(ctx context.Context, w io.Writer) error { return kv.Backup(ctx, app.store.db, w) },
-		Process: api.Process{PID: os.Getpid(), Version: buildVersion(), Plugins: plugins, Trust: trust},
+		Process: local.Process{PID: os.Getpid(), Version: buildVersion(), Plugins: plugins, Trust: trust},
 	}
 	if app.host != nil {
 		options.Host, options.Prepare = app.host, app.host.Prepare

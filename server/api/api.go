@@ -25,6 +25,7 @@ import (
 	"vcphost/internal/ids"
 	"vcphost/resources"
 	"vcphost/server/identity"
+	"vcphost/server/local"
 	"vcphost/server/signedurl"
 )
 
@@ -65,8 +66,8 @@ type Options struct {
 	Prepare func(ctx context.Context, plugin *registry.Plugin) error
 	// Backup writes a backup of the whole store; nil leaves /v1/backup out.
 	Backup func(ctx context.Context, w io.Writer) error
-	// Process is told on trusted connections.
-	Process Process
+	// Process is told on trusted connections, with MaxUploadBytes added.
+	Process local.Process
 	// Lifetime ends when the server stops; requests that still run end with it.
 	Lifetime context.Context
 }

@@ -11,19 +11,9 @@ import (
 	"vcphost/abi"
 	"vcphost/host/registry"
 	"vcphost/server/identity"
+	"vcphost/server/local"
 	"vcphost/server/problem"
 )
-
-// Process describes the process that serves to the command line of the same
-// machine.
-type Process struct {
-	PID     int    `json:"pid"`
-	Version string `json:"version"`
-	// Plugins and Trust are the directories that it was started with, as real
-	// absolute paths, sorted.
-	Plugins []string `json:"plugins"`
-	Trust   []string `json:"trust"`
-}
 
 // LocalRoutes lists the endpoints that only trusted connections have: what the
 // command line needs beyond the API for programs. They are no part of the API's
@@ -33,7 +23,7 @@ func (a *API) LocalRoutes() []Route {
 		{
 			Method: "GET", Path: "/v1/local/process", Scope: identity.ScopeAdmin, Local: true, OperationID: "localProcess",
 			Summary: "What the process that serves was started with",
-			Handle:  func(r *Request) error { return r.Encode(a.opts.Process) },
+			Handle:  a.localProcess,
 		},
 		{
 			Method: "GET", Path: "/v1/local/plugins", Scope: identity.ScopeAdmin, Local: true, OperationID: "localPlugins",
@@ -48,29 +38,18 @@ func (a *API) LocalRoutes() []Route {
 	}
 }
 
-// localPlugin is a plugin as the command line tells it.
-type localPlugin struct {
-	Name        string             `json:"name"`
-	DisplayName string             `json:"displayName,omitempty"`
-	Version     string             `json:"version,omitempty"`
-	Type        string             `json:"pluginType,omitempty"`
-	EntryPoint  string             `json:"entryPoint,omitempty"`
-	State       string             `json:"state"`
-	Reason      string             `json:"reason,omitempty"`
-	Source      string             `json:"source"`
-	Folder      string             `json:"folder"`
-	Digest      string             `json:"digest,omitempty"`
-	Commands    []string           `json:"commands"`
-	Refusals    []registry.Refusal `json:"refusals"`
-	Notices     []registry.Notice  `json:"notices"`
-	Manifest    json.RawMessage    `json:"manifest"`
+// localProcess tells what the process was started with.
+func (a *API) localProcess(r *Request) error {
+	process := a.opts.Process
+	process.MaxUploadBytes = a.opts.MaxUploadBytes
+	return r.Encode(process)
 }
 
 func (a *API) localPlugins(r *Request) error {
 	ctx, stop := r.untilClientLeaves()
 	defer stop()
 	plugins := a.opts.Registry.Snapshot().Plugins()
-	list := make([]localPlugin, len(plugins))
+	list := make([]local.Plugin, len(plugins))
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0)) // compiling is bounded by processors
 	for i, plugin := range plugins {
@@ -79,7 +58,7 @@ func (a *API) localPlugins(r *Request) error {
 			defer func() { <-slots }()
 			list[i] = describePlugin(plugin)
 			if len(plugin.Refusals) == 0 && a.opts.Prepare != nil {
-				list[i].loaded(a.opts.Prepare(ctx, plugin))
+				noteLoading(&list[i], a.opts.Prepare(ctx, plugin))
 			}
 		})
 	}
@@ -87,12 +66,12 @@ func (a *API) localPlugins(r *Request) error {
 	if err := ctx.Err(); err != nil {
 		return problem.Unavailable(0, "the plugins were not all loaded: %s", err)
 	}
-	return r.Encode(map[string]any{"plugins": list})
+	return r.Encode(local.Plugins{Plugins: list})
 }
 
 // describePlugin tells of a plugin what can be known without loading it.
-func describePlugin(plugin *registry.Plugin) localPlugin {
-	told := localPlugin{
+func describePlugin(plugin *registry.Plugin) local.Plugin {
+	told := local.Plugin{
 		Name: plugin.Name, State: string(plugin.State), Source: plugin.Source, Folder: plugin.Folder, Digest: plugin.Digest,
 		Commands: []string{}, Refusals: append([]registry.Refusal{}, plugin.Refusals...),
 		Notices: append([]registry.Notice{}, plugin.Notices...), Manifest: json.RawMessage("null"),
@@ -110,8 +89,8 @@ func describePlugin(plugin *registry.Plugin) localPlugin {
 	return told
 }
 
-// loaded notes what came of loading the plugin.
-func (p *localPlugin) loaded(err error) {
+// noteLoading notes what came of loading a plugin.
+func noteLoading(p *local.Plugin, err error) {
 	var failure *abi.Error
 	if errors.As(err, &failure) {
 		p.Reason = failure.Message

@@ -10,35 +10,13 @@ import (
 	"vcphost/host/registry"
 	"vcphost/internal/rawjson"
 	"vcphost/presenters/ai"
+	"vcphost/server/local"
 	"vcphost/server/problem"
 )
 
 // maxLocalBytes bounds a call from the command line, whose arguments travel in
 // base 64.
 const maxLocalBytes = 2 * maxCallBytes
-
-// localCallBody is a call as somebody typed it. Arguments and values are any
-// bytes: what is wrong with them is told in the result.
-type localCallBody struct {
-	Tool      string       `json:"tool"`
-	Arguments []byte       `json:"arguments"`
-	Pairs     []localPair  `json:"pairs"`  // set in the arguments, each typed by the command's schema
-	Inputs    []localInput `json:"inputs"` // set in the arguments as references
-	TimeoutMs int64        `json:"timeoutMs"`
-	// View "ai" asks for a second event with that projection.
-	View          view `json:"view"`
-	MaxCharacters int  `json:"maxCharacters"`
-}
-
-type localPair struct {
-	Name  []byte `json:"name"`
-	Value []byte `json:"value"`
-}
-
-type localInput struct {
-	Name     []byte `json:"name"`
-	Resource string `json:"resource"`
-}
 
 // localCall answers as events: "progress" while the call runs, one "result",
 // which is always canonical, and for the view "ai" one "view" before it.
@@ -47,16 +25,17 @@ func (a *API) localCall(r *Request) error {
 	if err != nil {
 		return err
 	}
-	var body localCallBody
+	var body local.Call
 	if err := decodeLocal(raw, &body); err != nil {
 		return err
 	}
-	if body.View != viewCanonical && body.View != viewAI {
+	asked := view(body.View)
+	if asked != viewCanonical && asked != viewAI {
 		return problem.BadRequest("there is no view %.40q here", body.View).At("/view")
 	}
 	r.source = abi.FromCLI
 	call := callBody{tool: body.Tool, arguments: a.localArguments(&body), options: callOptions{
-		view: body.View, budget: ai.Budget{MaxCharacters: body.MaxCharacters}, timeoutMs: body.TimeoutMs,
+		view: asked, budget: ai.Budget{MaxCharacters: body.MaxCharacters}, timeoutMs: body.TimeoutMs,
 	}}
 	who := r.Identity
 	return a.stream(r, call, func(w *bufio.Writer, result *abi.Result) error {
@@ -64,7 +43,7 @@ func (a *API) localCall(r *Request) error {
 			name string
 			view view
 		}{{"view", viewAI}, {"result", viewCanonical}} {
-			if event.view == viewAI && body.View != viewAI {
+			if event.view == viewAI && asked != viewAI {
 				continue
 			}
 			options := call.options
@@ -83,7 +62,7 @@ func (a *API) localCall(r *Request) error {
 
 // localArguments puts the arguments together. Those that are no JSON object are
 // left as they are.
-func (a *API) localArguments(body *localCallBody) json.RawMessage {
+func (a *API) localArguments(body *local.Call) json.RawMessage {
 	arguments := json.RawMessage(body.Arguments)
 	if len(body.Pairs)+len(body.Inputs) == 0 || rawjson.Check(arguments, rawjson.Limits{}) != nil {
 		return arguments
@@ -101,7 +80,7 @@ func (a *API) localArguments(body *localCallBody) json.RawMessage {
 
 // inputTypes tells what the schema of the command that is being called says of
 // an argument.
-func (a *API) inputTypes(tool string, arguments []byte, pairs []localPair) func(name string) registry.Input {
+func (a *API) inputTypes(tool string, arguments []byte, pairs []local.Pair) func(name string) registry.Input {
 	plugin, command, ok := a.opts.Registry.Snapshot().Resolve(tool)
 	if !ok {
 		return func(string) registry.Input { return registry.Input{} }
@@ -112,7 +91,7 @@ func (a *API) inputTypes(tool string, arguments []byte, pairs []localPair) func(
 	return func(name string) registry.Input { return plugin.InputType(command, name) }
 }
 
-func chosenCommand(arguments []byte, pairs []localPair) string {
+func chosenCommand(arguments []byte, pairs []local.Pair) string {
 	for _, p := range pairs {
 		if string(p.Name) == "command" {
 			return string(p.Value)

@@ -12,15 +12,16 @@ import (
 	"time"
 
 	"vcphost/abi"
+	"vcphost/server/local"
 )
 
 // Call is a call as somebody typed it. What is wrong with arguments and values
 // is told in the result.
 type Call struct {
 	Tool      string
-	Arguments []byte  // a JSON object, or what was meant as one
-	Pairs     []Pair  // set in the arguments, each typed by the command's schema
-	Inputs    []Input // set in the arguments as references
+	Arguments []byte        // a JSON object, or what was meant as one
+	Pairs     []local.Pair  // set in the arguments, each typed by the command's schema
+	Inputs    []local.Input // set in the arguments as references
 	Timeout   time.Duration
 	// RequestID is what the call is stopped by: 1 to 128 visible characters.
 	RequestID     string
@@ -28,18 +29,6 @@ type Call struct {
 	MaxCharacters int  // of that projection; 0 means its default
 	// Progress is told of the plugin's progress while Call waits; nil is nobody.
 	Progress abi.ProgressReporter
-}
-
-// Pair is an argument given as text.
-type Pair struct {
-	Name  []byte `json:"name"`
-	Value []byte `json:"value"`
-}
-
-// Input is an argument that is a stored resource.
-type Input struct {
-	Name     []byte `json:"name"`
-	Resource string `json:"resource"`
 }
 
 // Answer is what came of a call.
@@ -56,9 +45,9 @@ func (c *Client) Call(ctx context.Context, call Call) (*Answer, error) {
 	if call.AI {
 		view = "ai"
 	}
-	r, err := jsonRequest("/v1/local/call", map[string]any{
-		"tool": call.Tool, "arguments": call.Arguments, "pairs": call.Pairs, "inputs": call.Inputs,
-		"timeoutMs": call.Timeout.Milliseconds(), "view": view, "maxCharacters": call.MaxCharacters,
+	r, err := jsonRequest("/v1/local/call", local.Call{
+		Tool: call.Tool, Arguments: call.Arguments, Pairs: call.Pairs, Inputs: call.Inputs,
+		TimeoutMs: call.Timeout.Milliseconds(), View: view, MaxCharacters: call.MaxCharacters,
 	})
 	if err != nil {
 		return nil, err

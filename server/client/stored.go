@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"mime"
@@ -12,46 +11,20 @@ import (
 	"time"
 
 	"vcphost/abi"
-	"vcphost/host/registry"
 	"vcphost/server/identity"
+	"vcphost/server/local"
 )
 
-// Process is what the server's process was started with.
-type Process struct {
-	PID     int      `json:"pid"`
-	Version string   `json:"version"`
-	Plugins []string `json:"plugins"` // real absolute paths, sorted
-	Trust   []string `json:"trust"`   // the same
-}
-
 // Process asks what the server was started with.
-func (c *Client) Process(ctx context.Context) (Process, error) {
-	var process Process
+func (c *Client) Process(ctx context.Context) (local.Process, error) {
+	var process local.Process
 	err := c.get(ctx, "/v1/local/process", &process)
 	return process, err
 }
 
-// Plugin is a plugin as an administrator sees it.
-type Plugin struct {
-	Name        string             `json:"name"`
-	DisplayName string             `json:"displayName,omitempty"`
-	Version     string             `json:"version,omitempty"`
-	Type        string             `json:"pluginType,omitempty"`
-	EntryPoint  string             `json:"entryPoint,omitempty"`
-	State       string             `json:"state"`
-	Reason      string             `json:"reason,omitempty"`
-	Source      string             `json:"source"`
-	Folder      string             `json:"folder"`
-	Digest      string             `json:"digest,omitempty"`
-	Commands    []string           `json:"commands"`
-	Refusals    []registry.Refusal `json:"refusals"`
-	Notices     []registry.Notice  `json:"notices"`
-	Manifest    json.RawMessage    `json:"manifest,omitempty"` // null where there is none that can be read
-}
-
 // Plugins lists every plugin. Each module is loaded for it.
-func (c *Client) Plugins(ctx context.Context) ([]Plugin, error) {
-	var answer struct{ Plugins []Plugin }
+func (c *Client) Plugins(ctx context.Context) ([]local.Plugin, error) {
+	var answer local.Plugins
 	err := c.get(ctx, "/v1/local/plugins", &answer)
 	return answer.Plugins, err
 }
