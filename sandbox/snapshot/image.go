@@ -84,7 +84,11 @@ func (i *Image) probe() (err error) {
 		memory[at] = ^old
 		pages[at/i.page] = true
 	}
-	did, err := mapping.restore()
+	try := mapping.restore
+	if i.method == Discard {
+		try = func() (Restored, error) { return mapping.giveBack(0) }
+	}
+	did, err := try()
 	if err != nil {
 		return fmt.Errorf("%w: %w", errUseless, err)
 	}

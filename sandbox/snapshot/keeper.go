@@ -45,7 +45,7 @@ func (k *keeper) kept(pages, changed int, compared bool) {
 	switch {
 	case compared:
 		k.needed, k.turn = changed, 0
-	case k.dropped > 0: // all faults, so all were written to
+	case k.pages == 0: // all of them faulted in this call
 		k.needed = pages
 	}
 	if k.dropped > 0 {

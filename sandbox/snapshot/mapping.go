@@ -38,6 +38,8 @@ func (m *Mapping) restore() (Restored, error) {
 	switch {
 	case m.image.method == Copy:
 		return m.copyAll()
+	case m.image.method == Discard && len(m.space.pages) <= copyUpTo:
+		return m.copyInPlace()
 	case m.image.method == Discard || m.keep.discards:
 		return m.giveBack(m.resident)
 	}
@@ -119,7 +121,20 @@ func (m *Mapping) compareBack(start, end int) (changed int) {
 	return changed
 }
 
-// copyAll is Restore by Copy.
+// copyUpTo is the largest memory, in bytes, that Discard copies as a whole:
+// 256 KiB take 7 µs, giving them back and three page faults 12 to 19.
+const copyUpTo = 512 << 10
+
+// copyInPlace restores a small memory without page faults, now or later.
+func (m *Mapping) copyInPlace() (Restored, error) {
+	did := Restored{Method: Copy}
+	m.putBack(0, len(m.space.pages), false, &did)
+	m.resident = len(m.space.pages) / m.image.page
+	return did, nil
+}
+
+// copyAll is Restore by Copy. What is above the image may be large and hardly
+// used, so it gets fresh pages where the system has such a thing.
 func (m *Mapping) copyAll() (Restored, error) {
 	stored, page := m.image.stored, m.image.page
 	copy(m.space.pages[:stored], m.image.material.view)

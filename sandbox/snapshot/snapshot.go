@@ -12,7 +12,7 @@
 //	Scan     Linux 6.7        asks the kernel which pages were written (PAGEMAP_SCAN)
 //	                          and puts just those back
 //	Discard  Linux            gives every written page back (MADV_DONTNEED); the next
-//	                          use of each one is a page fault
+//	                          use of each one is a page fault; a small memory is copied
 //	Copy     any system       copies the whole image and zeroes what is above it
 //
 // The best method that works is found when the image is made, by trying it on
@@ -87,9 +87,10 @@ func (o *Options) orDefaults() Options {
 	return options
 }
 
-// Restored tells what a Restore did. Pages are those of the operating system.
+// Restored tells what a Restore did; Method is Discard also where Scan gave
+// everything back, and Copy where Discard copied a small memory. Pages are those of the operating system.
 type Restored struct {
-	Method    Method // what this Restore used; Discard also where Scan gave everything back
+	Method    Method // what this Restore used
 	Runs      int    // stretches of adjacent written pages, Scan only
 	Copied    int    // pages brought back from the image
 	Cleared   int    // pages above the image that were zeroed in place
