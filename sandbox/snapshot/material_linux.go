@@ -10,6 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// imageName is what the memory files are called in /proc/<pid>/maps.
+const imageName = "vcphost-image"
+
 const seals = unix.F_SEAL_SEAL | unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_WRITE
 
 // material is what an image is made of. The descriptors are -1 where not open.
@@ -65,9 +68,9 @@ func refused(what string, err error) error {
 // sealedFile makes a memory file of content that nobody can change any more.
 func sealedFile(content []byte, page int) (file int, err error) {
 	const flags = unix.MFD_CLOEXEC | unix.MFD_ALLOW_SEALING
-	file, err = unix.MemfdCreate("vcphost-image", flags|unix.MFD_NOEXEC_SEAL)
+	file, err = unix.MemfdCreate(imageName, flags|unix.MFD_NOEXEC_SEAL)
 	if errors.Is(err, unix.EINVAL) { // before Linux 6.3
-		file, err = unix.MemfdCreate("vcphost-image", flags)
+		file, err = unix.MemfdCreate(imageName, flags)
 	}
 	if err != nil {
 		return -1, refused("create a memory file", err)
