@@ -133,9 +133,8 @@ func (c *Session) end(what string) bool {
 		open = append(open, out.sink)
 	}
 	c.mu.Unlock()
-	reason := overError(what)
 	for _, s := range open {
-		s.abort(reason)
+		s.abort(overError(what))
 	}
 	return true
 }

@@ -12,7 +12,8 @@ const (
 	gcInterval     = time.Minute
 	// gcAtClose bounds how long Close rewrites files, but for the one that it is at.
 	gcAtClose = time.Second
-	// gcDeletes is how many deletions are worth a compaction: a GiB, if chunks.
+	// gcDeletes is how many deletions are worth a compaction: a GiB, if chunks; a
+	// MiB, if results, but then they end by the thousand.
 	gcDeletes = 1000
 	// blockedWriteRetry is how soon a write is tried again that met a compaction.
 	blockedWriteRetry = time.Millisecond
