@@ -1,12 +1,12 @@
 package snapshot
 
 // The prices of the two ways, in copied pages: what a page fault costs, and what
-// one madvise costs before the first fault. On the machine where they were
-// measured a copied page is 0.05 to 0.3 µs (in or out of the caches), a fault
-// with its share of the zeroing or copying 1.2 µs, the call 4 µs.
+// one madvise costs before the first fault. Where they were measured, in a
+// virtual machine, a copied page is 0.1 to 0.3 µs (in or out of the caches), a
+// page that is written to 1.2 µs and one that is read first 3.3 µs, the call 4.
 const (
-	faultPrice   = 8
-	discardPrice = 27
+	faultPrice   = 16
+	discardPrice = 32
 )
 
 // lookEvery is how often a Restore compares before it copies, to learn how much

@@ -122,7 +122,7 @@ func (m *Mapping) compareBack(start, end int) (changed int) {
 }
 
 // copyUpTo is the largest memory, in bytes, that Discard copies as a whole:
-// 256 KiB take 7 µs, giving them back and three page faults 12 to 19.
+// 256 KiB take 7 µs, giving them back and three page faults 10 to 19.
 const copyUpTo = 512 << 10
 
 // copyInPlace restores a small memory without page faults, now or later.
