@@ -24,7 +24,7 @@ meanwhile. The file is checked as it is written; it has what callers stored and
 the hashes of the keys, so keep it as you keep the data directory.`,
 		Example: `  vcphost backup vcphost.backup
   vcphost backup - | gzip > vcphost.backup.gz`,
-		Args: cobra.ExactArgs(1),
+		Args: between(1, 1),
 		RunE: func(command *cobra.Command, args []string) error {
 			return p.withStore(command.Context(), "backup", func(s *session) error {
 				return p.backup(command.Context(), s, args[0])
@@ -79,7 +79,7 @@ data directory must have no store yet. The backup is verified from end to end
 before the store is there; one that is cut off or altered leaves nothing.`,
 		Example: `  vcphost restore vcphost.backup
   gunzip < vcphost.backup.gz | vcphost restore - --data /var/lib/vcphost`,
-		Args: cobra.ExactArgs(1),
+		Args: between(1, 1),
 		RunE: func(command *cobra.Command, args []string) error {
 			return p.restore(command.Context(), args[0])
 		},

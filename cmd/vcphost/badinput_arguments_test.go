@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,7 +19,7 @@ func badCommandLines() []badInput {
 		line("unknown verb below plugin", "unknown command", "plugin", "ls"),
 		line("unknown flag", "unknown flag: --fast", "call", "Bad", "--fast"),
 		line("flag without a value", "flag needs an argument", "call", "Bad", "--json"),
-		line("no tool", "requires at least 1 arg", "call"),
+		line("no tool", "for example: vcphost call CsvChart.Plot", "call"),
 		line("argument without an equals sign", `"hello" is not of the form name=value`, "call", "Bad", "hello"),
 		line("argument without a name", `"=1" is not of the form name=value`, "call", "Bad", "=1"),
 		line("argument twice", `"text" is given twice`, "call", "Bad", "text=a", "text=b"),
@@ -33,7 +34,8 @@ func badCommandLines() []badInput {
 		line("input that is a directory", "is a directory", "call", "Bad", "--input", "file=@."),
 		line("input and argument of one name", `"file" is given twice`, "call", "Bad", "file=x", "--input", "file=@badinput_test.go"),
 		line("inspect of an unknown plugin", `there is no plugin "Nobody"`, "plugin", "inspect", "Nobody"),
-		line("inspect of nothing", "accepts 1 arg", "plugin", "inspect"),
+		line("inspect of nothing", "missing argument", "plugin", "inspect"),
+		line("inspect of two", "too many arguments", "plugin", "inspect", "Bad", "Good"),
 		line("unknown resource", "resource res_0", "resource", "get", "res_0"),
 		line("unknown result", "no such result", "result", "get", "tr_0"),
 		line("unknown view of a result", `--view "legacy"`, "result", "get", "tr_0", "--view", "legacy"),
@@ -153,9 +155,23 @@ func badOutputs() []badInput {
 		{name: "link out of the directory under a name of no file", module: twins(), exit: exitOK, prepare: func(t *testing.T, b *bench) {
 			linkOut(t, b, "same.txt.partial")
 		}},
+		{name: "input of more than a resource may have", exit: exitNoResult, says: "at most 4294967296", prepare: func(t *testing.T, b *bench) {
+			b.args = append(b.args, "--input", "file=@badinput_test.go", "--input", "other=@"+sparseFile(t, b, maxImportBytes+1))
+		}},
 		{name: "input without permission", exit: exitNoResult, says: "permission denied", prepare: func(t *testing.T, b *bench) {
 			forbid(t, b, filepath.Join(b.dir, "secret"))
 			b.args = append(b.args, "--input", "file=@"+filepath.Join(b.dir, "secret", "x"))
 		}},
 	}
+}
+
+// sparseFile makes a file of that many bytes that takes no room.
+func sparseFile(t *testing.T, b *bench, size int64) string {
+	t.Helper()
+	name := filepath.Join(b.dir, "sparse")
+	writeFile(t, name, "")
+	if err := os.Truncate(name, size); err != nil {
+		t.Fatal(err)
+	}
+	return name
 }

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -40,7 +43,7 @@ Exit status: 0 for success, partial and accepted, 1 for any other result,
   vcphost call ScheduleManager.AddSchedule time=2026-07-12T10:00:00+08:00 content="Project meeting"
   vcphost call ScheduleManager --json '{"command":"ListSchedules"}' --view ai
   echo '{"command":"ListSchedules"}' | vcphost call ScheduleManager --json -`,
-		Args:              cobra.MinimumNArgs(1),
+		Args:              between(1, math.MaxInt),
 		ValidArgsFunction: p.completeTool,
 		RunE: func(command *cobra.Command, args []string) error {
 			return p.call(command.Context(), args[0], args[1:], flags)
@@ -58,8 +61,8 @@ Exit status: 0 for success, partial and accepted, 1 for any other result,
 
 func (f callFlags) check() error {
 	switch {
-	case f.view != "canonical" && f.view != "ai":
-		return usage("--view %q is neither canonical nor ai", f.view)
+	case !slices.Contains(views(), f.view):
+		return usage("--view %q is none of %s", f.view, strings.Join(views(), ", "))
 	case f.maxCharacters < 0:
 		return usage("--max-characters %d is negative", f.maxCharacters)
 	case f.timeout < 0 || f.timeout > 0 && f.timeout < time.Millisecond:
@@ -102,6 +105,9 @@ func (p *Program) call(ctx context.Context, tool string, args []string, flags ca
 	for _, given := range pairs {
 		call.Pairs = append(call.Pairs, local.Pair{Name: []byte(given.name), Value: []byte(given.value)})
 	}
+	if err := session.checkInputs(inputs); err != nil {
+		return err
+	}
 	if call.Inputs, err = session.upload(ctx, inputs); err != nil {
 		return err
 	}
@@ -114,6 +120,9 @@ func (p *Program) call(ctx context.Context, tool string, args []string, flags ca
 	}
 	if !answer.Result.Status.OK() {
 		p.status = exitResult
+		if hint := p.hint(answer.Result); hint != "" {
+			fmt.Fprintf(p.Stderr, "vcphost: %s\n", printable(hint))
+		}
 	}
 	// The plugin has done its work: its result is printed whatever else fails.
 	written := session.writeResources(ctx, answer.Result, out, p.Stderr)
@@ -121,6 +130,25 @@ func (p *Program) call(ctx context.Context, tool string, args []string, flags ca
 		return errors.Join(p.printText(answer.Text), written)
 	}
 	return errors.Join(p.printResult(answer.Raw), written)
+}
+
+// checkInputs fails if one of the files cannot be a resource, before any of them
+// is read. Of what is no plain file nobody knows the size.
+func (s *session) checkInputs(files []pair) error {
+	for _, file := range files {
+		info, err := os.Stat(file.value)
+		switch {
+		case err != nil:
+		case info.IsDir():
+			err = fmt.Errorf("%s is a directory", file.value)
+		case info.Mode().IsRegular() && info.Size() > s.maxUploadBytes:
+			err = fmt.Errorf("%s has %d bytes, and at most %d are taken", file.value, info.Size(), s.maxUploadBytes)
+		}
+		if err != nil {
+			return fmt.Errorf("--input %s: %w", file.name, err)
+		}
+	}
+	return nil
 }
 
 // upload stores the file of each input as a resource.
@@ -140,9 +168,6 @@ func (s *session) uploadFile(ctx context.Context, path string) (abi.Resource, er
 	info, err := os.Stat(path)
 	if err != nil {
 		return abi.Resource{}, err
-	}
-	if info.IsDir() {
-		return abi.Resource{}, fmt.Errorf("%s is a directory", path)
 	}
 	file, err := openInput(ctx, path, info.Mode().IsRegular())
 	if err != nil {

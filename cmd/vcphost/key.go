@@ -137,7 +137,7 @@ func (p *Program) keyRevokeCommand() *cobra.Command {
 		Use:     "revoke ID",
 		Short:   "Refuse a key from now on",
 		Example: "  vcphost key revoke key_01J…",
-		Args:    cobra.ExactArgs(1),
+		Args:    between(1, 1),
 		RunE: func(command *cobra.Command, args []string) error {
 			return p.withStore(command.Context(), "key revoke", func(s *session) error {
 				// The id is not repeated: people paste secrets in its place.

@@ -36,7 +36,7 @@ ready can be called; the first time, modules are compiled.`,
 with it, its digest and its manifest with the permissions that it asks for.
 The answer is a JSON array, because several folders may claim one name.`,
 		Example:           `  vcphost plugin inspect CsvChart`,
-		Args:              cobra.ExactArgs(1),
+		Args:              between(1, 1),
 		ValidArgsFunction: p.completeTool,
 		RunE: func(command *cobra.Command, args []string) error {
 			return p.withPlugins(command.Context(), func(entries []pluginEntry) error { return p.inspectPlugin(entries, args[0]) })
@@ -73,7 +73,7 @@ func (p *Program) listPlugins(entries []pluginEntry, asJSON bool) error {
 	fmt.Fprintln(table, "NAME\tVERSION\tSTATE\tCOMMANDS\tSOURCE\tREASON")
 	for _, e := range entries {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", printable(e.Name), printable(e.Version), e.State,
-			printable(strings.Join(e.Commands, ",")), printable(e.Source), printable(e.Reason))
+			printable(strings.Join(e.Commands, ",")), printable(e.Source), printable(p.reason(&e)))
 	}
 	if err := table.Flush(); err != nil {
 		return fmt.Errorf("print the list: %w", err)
@@ -96,7 +96,7 @@ func (p *Program) inspectPlugin(entries []pluginEntry, name string) error {
 		}
 	}
 	if len(found) == 0 {
-		return fmt.Errorf("there is no plugin %q", name)
+		return fmt.Errorf("there is no plugin %q; vcphost plugin list shows those that there are", name)
 	}
 	return p.printJSON(found)
 }
@@ -109,25 +109,4 @@ func (p *Program) printJSON(v any) error {
 		return fmt.Errorf("print JSON: %w", err)
 	}
 	return nil
-}
-
-// completeTool completes the first argument from the manifests.
-func (p *Program) completeTool(command *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	found, err := p.openRegistry()
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
-	var names []string
-	for _, plugin := range found.Snapshot().Plugins() {
-		names = append(names, plugin.Name)
-		if command.Name() == "call" && plugin.Manifest != nil {
-			for _, c := range plugin.Manifest.Commands {
-				names = append(names, plugin.Name+"."+c.Identifier)
-			}
-		}
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
 }

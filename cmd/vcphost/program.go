@@ -80,6 +80,9 @@ func (p *Program) command() *cobra.Command {
 		p.serveCommand(), p.keyCommand(), p.healthcheckCommand(), p.versionCommand(),
 		p.configCommand(), p.backupCommand(), p.restoreCommand(),
 	)
+	if err := completeFlags(root, p.completions()); err != nil {
+		panic(err) // two flags of one name, which cobra refuses as well
+	}
 	return root
 }
 

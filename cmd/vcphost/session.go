@@ -34,7 +34,8 @@ const (
 // directory, or to one that lives in this process for as long as the verb does.
 type session struct {
 	*client.Client
-	stop func(ctx context.Context) error
+	stop           func(ctx context.Context) error
+	maxUploadBytes int64 // of one resource; known where plugins are needed
 }
 
 // handover is how long a verb waits for a server that is about to begin or to
@@ -71,22 +72,24 @@ func (p *Program) connect(ctx context.Context, verb string, what needs) (*sessio
 // command line means.
 func (p *Program) join(ctx context.Context, dir string, what needs) (*session, error) {
 	c := client.New(func(ctx context.Context) (net.Conn, error) { return dialSocket(ctx, dir) })
+	s := &session{Client: c, stop: func(context.Context) error { c.Close(); return nil }}
 	if what == needHost {
-		if err := p.checkSettings(ctx, c); err != nil {
+		process, err := c.Process(ctx)
+		if err == nil {
+			err = p.checkSettings(process)
+		}
+		if err != nil {
 			c.Close()
 			return nil, err
 		}
+		s.maxUploadBytes = process.MaxUploadBytes
 	}
-	return &session{c, func(context.Context) error { c.Close(); return nil }}, nil
+	return s, nil
 }
 
 // checkSettings fails if the command line names other plugins than those that
 // the server has. What it does not name is the server's.
-func (p *Program) checkSettings(ctx context.Context, c *client.Client) error {
-	process, err := c.Process(ctx)
-	if err != nil {
-		return err
-	}
+func (p *Program) checkSettings(process local.Process) error {
 	for _, setting := range []struct {
 		flag       string
 		given, has []string
@@ -147,7 +150,7 @@ func (p *Program) startLocal(ctx context.Context, verb string, what needs) (*ses
 	served := make(chan error, 1)
 	go func() { served <- own.ServeTrusted(pipe, localIdentity()) }()
 	c := client.New(pipe.Dial)
-	return &session{c, func(ctx context.Context) error {
+	return &session{Client: c, maxUploadBytes: maxImportBytes, stop: func(ctx context.Context) error {
 		c.Close()
 		_ = pipe.Close() // never fails
 		drain, cancel := context.WithTimeout(ctx, handover)

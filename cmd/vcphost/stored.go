@@ -23,7 +23,7 @@ func (p *Program) resourceCommand() *cobra.Command {
 		Short: "Write the bytes of a resource to standard output or a file",
 		Example: `  vcphost resource get res_01J… -o chart.png
   vcphost resource get res_01J… | sha256sum`,
-		Args: cobra.ExactArgs(1),
+		Args: between(1, 1),
 		RunE: func(command *cobra.Command, args []string) error {
 			return p.withStore(command.Context(), "resource get", func(s *session) error {
 				return p.getResource(command.Context(), s, args[0], out)
@@ -43,7 +43,7 @@ func (p *Program) resultCommand() *cobra.Command {
 		Use:     "get ID",
 		Short:   "Print a stored result",
 		Example: `  vcphost result get tr_01J… --view ai`,
-		Args:    cobra.ExactArgs(1),
+		Args:    between(1, 1),
 		RunE: func(command *cobra.Command, args []string) error {
 			flags := callFlags{view: view, maxCharacters: maxCharacters}
 			if err := flags.check(); err != nil {
