@@ -136,6 +136,9 @@ func TestRestorePutsBackEveryByte(t *testing.T) {
 	const seed = 1
 	for _, method := range methods(t) {
 		for _, keep := range []uint64{0, 1, 64 << 10} {
+			if keep != 0 && method != Scan {
+				continue
+			}
 			t.Run(fmt.Sprintf("%s/keep=%d", method, keep), func(t *testing.T) {
 				r := rand.New(rand.NewPCG(seed, keep))
 				for range 40 {
