@@ -92,7 +92,7 @@ func TestImportsRefuses(t *testing.T) {
 		{"a length over 32 bits", header + "\x01\xff\xff\xff\xff\x1f", wasmbin.ErrMalformed},
 		{"a length without end", header + "\x01\x80\x80\x80\x80\x80\x80", wasmbin.ErrMalformed},
 		{"an empty import section", header + "\x02\x00", wasmbin.ErrMalformed},
-		{"4 billion imports in 5 bytes", header + section(2, 0xff, 0xff, 0xff, 0xff, 0x0f), wasmbin.ErrMalformed},
+		{"4 billion imports in 5 bytes", header + section(2, 0xff, 0xff, 0xff, 0xff, 0x0f), wasmbin.ErrLimit},
 		{"a name of 4 GiB", header + section(2, 1, 0xff, 0xff, 0xff, 0xff, 0x0f, 'a'), wasmbin.ErrLimit},
 		{"a name that runs into the next section", header + section(2, 1, 4, 'a') + section(1, 0, 0, 0, 0), wasmbin.ErrMalformed},
 		{"a name that is not UTF-8", header + imports(entry("\xff", "f", 0, 0)), wasmbin.ErrMalformed},
