@@ -60,7 +60,7 @@ func (p *Page) failure(e *abi.Error) {
 	if e.Target != "" {
 		p.section("- target", rawjson.Quote(nil, e.Target), "error", "target")
 	}
-	p.section("- details", e.Details, "error", "details")
+	p.section("- details", unrepeated(e), "error", "details")
 }
 
 func (p *Page) task(t *abi.Task) {
