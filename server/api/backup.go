@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/gofiber/fiber/v2"
-	"github.com/valyala/fasthttp"
 
 	"vcphost/server/identity"
 	"vcphost/server/problem"
@@ -46,16 +45,10 @@ func (a *API) streamBackup(r *Request, running *atomic.Bool) error {
 // backupBody is a backup on its way to a client. Its Close ends it, and waits for
 // that.
 type backupBody struct {
-	reader   *io.PipeReader
-	conn     *fasthttp.RequestCtx
-	lifetime context.Context // of the server
-	stall    time.Duration
-	cancel   context.CancelFunc
-	release  func()
-
-	making  sync.WaitGroup
-	unhook  func() bool
-	stopped chan struct{} // closed when the server's end has reached the connection
+	*sending
+	reader *io.PipeReader
+	cancel context.CancelFunc
+	making sync.WaitGroup
 }
 
 // startBackup begins a backup and marks it as over when it is.
@@ -63,14 +56,7 @@ func (r *Request) startBackup(running *atomic.Bool) *backupBody {
 	a, id := r.api, r.ID
 	ctx, cancel := context.WithCancel(a.opts.Lifetime)
 	reader, writer := io.Pipe()
-	body := &backupBody{
-		reader: reader, conn: r.fiber.Context(), lifetime: a.opts.Lifetime, stall: a.opts.TransferStall,
-		cancel: cancel, release: r.detach(), stopped: make(chan struct{}),
-	}
-	body.unhook = context.AfterFunc(a.opts.Lifetime, func() {
-		defer close(body.stopped)
-		_ = body.conn.SetWriteDeadline(time.Unix(1, 0)) // ends a write that waits for the client
-	})
+	body := &backupBody{sending: r.startSending(), reader: reader, cancel: cancel}
 	body.making.Go(func() {
 		defer running.Store(false)
 		err := a.opts.Backup(ctx, writer)
@@ -85,22 +71,17 @@ func (r *Request) startBackup(running *atomic.Bool) *backupBody {
 // Read implements [io.Reader]. Each piece gives the client the stall time anew.
 func (b *backupBody) Read(p []byte) (int, error) {
 	n, err := b.reader.Read(p)
-	_ = b.conn.SetWriteDeadline(time.Now().Add(b.stall)) // a connection that takes none fails when it is written to
-	// In this order: the server's end either finds this deadline or is found here.
-	if b.lifetime.Err() != nil {
-		return 0, context.Cause(b.lifetime)
+	if stopped := b.extend(); stopped != nil {
+		return 0, stopped
 	}
 	return n, err
 }
 
 // Close ends the backup.
 func (b *backupBody) Close() error {
-	if !b.unhook() {
-		<-b.stopped // else it could reach the connection's next request
-	}
 	b.cancel()
 	err := b.reader.Close()
 	b.making.Wait()
-	b.release()
+	b.end()
 	return err
 }

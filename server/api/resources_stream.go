@@ -1,9 +1,7 @@
 package api
 
 import (
-	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -11,7 +9,6 @@ import (
 	"time"
 
 	"github.com/gofiber/fiber/v2"
-	"github.com/valyala/fasthttp"
 
 	"vcphost/abi"
 	"vcphost/resources"
@@ -94,17 +91,9 @@ func (s *section) Read(p []byte) (int, error) {
 }
 
 // send makes the content the body of the answer. It is written after the handler
-// returned, so the place that the request has within the bounds goes with it.
+// returned.
 func (r *Request) send(c content, reader *resources.Reader) {
-	body := &download{
-		content: c.reader, conn: r.fiber.Context(), lifetime: r.api.opts.Lifetime, stall: r.api.opts.TransferStall,
-		piece: int(min(c.size, pieceBytes)), source: reader, release: r.detach(),
-	}
-	body.stopped = make(chan struct{})
-	body.unhook = context.AfterFunc(body.lifetime, func() {
-		defer close(body.stopped)
-		_ = body.conn.SetWriteDeadline(time.Unix(1, 0)) // ends a write that waits for the client
-	})
+	body := &download{sending: r.startSending(), content: c.reader, piece: int(min(c.size, pieceBytes)), source: reader}
 	_ = body.extend() // for the head of the answer; a stopped server fails at the body
 	r.fiber.Context().SetBodyStream(body, int(c.size))
 }
@@ -113,27 +102,10 @@ func (r *Request) send(c content, reader *resources.Reader) {
 // gives each the stall time, so that a slow client is served and one that stands
 // still is left.
 type download struct {
-	content  io.Reader
-	conn     *fasthttp.RequestCtx // it takes its deadlines back itself, with what it buffers flushed
-	lifetime context.Context
-	stall    time.Duration
-	piece    int
-	source   io.Closer
-	release  func()
-	unhook   func() bool
-	stopped  chan struct{} // closed when the server's end has reached the connection
-}
-
-// extend gives the client the stall time from now; the error says that the
-// server has stopped.
-func (d *download) extend() error {
-	// A connection that takes no deadline any more fails when it is written to.
-	_ = d.conn.SetWriteDeadline(time.Now().Add(d.stall))
-	// In this order: the server's end either finds this deadline or is found here.
-	if d.lifetime.Err() != nil {
-		return errors.New("the server has stopped")
-	}
-	return nil
+	*sending
+	content io.Reader
+	piece   int
+	source  io.Closer
 }
 
 // Read implements [io.Reader].
@@ -178,10 +150,7 @@ func (p *paced) Write(b []byte) (int, error) {
 
 // Close ends the download.
 func (d *download) Close() error {
-	if !d.unhook() {
-		<-d.stopped // else it could reach the connection's next request
-	}
-	d.release()
+	d.end()
 	return d.source.Close()
 }
 
