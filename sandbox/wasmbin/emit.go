@@ -241,11 +241,12 @@ func (e *emitter) tables() part {
 }
 
 func (e *emitter) memory(p *part, r *Rewritten) {
-	if len(e.m.memories) == 0 || e.m.memories[0].imported {
+	r.Memory.Exists = len(e.m.memories) > 0
+	if !r.Memory.Exists || e.m.memories[0].imported {
 		return
 	}
 	initial := e.m.memories[0].limits.minimum
-	r.Memory = MemoryPlan{Initial: initial, Compiled: initial}
+	r.Memory.Initial, r.Memory.Compiled = initial, initial
 	if e.virtual {
 		r.Memory.Compiled, r.Memory.Virtual = e.cap, true
 		*p = part{count: 1, body: appendU32(appendU32([]byte{1}, e.cap), e.cap)}

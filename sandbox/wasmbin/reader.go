@@ -200,6 +200,7 @@ func (r *reader) function() uint32 {
 	}
 	r.flush()
 	index := r.index("function", r.m.functions())
+	r.m.declare(index)
 	r.out = appendU32(r.out, r.m.shifted(index))
 	r.mark = r.pos
 	return index

@@ -73,9 +73,10 @@ type ExportedGlobal struct {
 	Type byte // as the binary format has it: 0x7f i32, 0x7e i64, 0x7d f32, 0x7c f64
 }
 
-// MemoryPlan tells of the memory, in pages of 64 KiB. Both are 0 if there is
-// none, or if it is imported.
+// MemoryPlan tells of the memory. The sizes are in pages of 64 KiB, and 0 if it
+// is imported.
 type MemoryPlan struct {
+	Exists   bool   // the module defines or imports one
 	Initial  uint32 // the size that the guest sees first
 	Compiled uint32 // the size that an instance has first
 	Virtual  bool   // MemorySize holds the size that the guest sees
@@ -108,8 +109,10 @@ func Rewrite(binary []byte, opts RewriteOptions) (*Rewritten, error) {
 // whole checks what the sections say of one another, and the limits of sizes.
 func (m *module) whole() error {
 	switch {
-	case int(m.functionTypes) != len(m.bodies):
-		return fmt.Errorf("%w: %d functions have %d bodies", ErrMalformed, m.functionTypes, len(m.bodies))
+	case int(m.functions()-m.importedFunctions) != len(m.bodies):
+		return fmt.Errorf("%w: %d functions have %d bodies", ErrMalformed, m.functions()-m.importedFunctions, len(m.bodies))
+	case m.hasStart && (m.startFunction >= m.functions() || !m.nullary[m.functionTypes[m.startFunction]]):
+		return fmt.Errorf("%w: a start function that is none, or has parameters or results", ErrMalformed)
 	case m.hasDataCount && int(m.dataCount) != len(m.data):
 		return fmt.Errorf("%w: %d data segments are counted as %d", ErrMalformed, len(m.data), m.dataCount)
 	case m.active() && len(m.memories) == 0:

@@ -75,8 +75,13 @@ func (s *scan) function(c *code, stack []int, index uint32) ([]int, error) {
 func (s *scan) note(c *code, function uint32) {
 	m := c.m
 	switch c.op {
-	case opCall, opRefFunc:
+	case opCall:
 		c.within("function", c.a, m.functions())
+	case opRefFunc:
+		c.within("declared function", c.a, uint32(len(m.declared)))
+		if c.err == nil && !m.declared[c.a] {
+			c.malformed("ref.func of function %d, which is not declared", c.a)
+		}
 	case opCallIndirect:
 		c.within("type", c.a, m.types)
 		c.within("table", c.b, uint32(len(m.tables)))

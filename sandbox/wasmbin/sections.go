@@ -47,7 +47,9 @@ type module struct {
 	importedFunctions uint32
 	importedGlobals   uint32
 	types             uint32
-	functionTypes     uint32 // functions that the module defines
+	nullary           []bool   // types of no parameters and no results
+	functionTypes     []uint32 // of the imported functions, and then of the others
+	declared          []bool   // functions that are named outside of code
 	globals           []globalType
 	tables            []tableType
 	memories          []memoryType
@@ -105,7 +107,18 @@ type dataSegment struct {
 }
 
 // functions is the size of the index space of functions.
-func (m *module) functions() uint32 { return m.importedFunctions + m.functionTypes }
+func (m *module) functions() uint32 { return uint32(len(m.functionTypes)) }
+
+// declare keeps that a function is named outside of code, without which ref.func
+// must not name it: the added export of the start function must not declare it.
+func (m *module) declare(index uint32) {
+	if m.declared == nil {
+		m.declared = make([]bool, m.functions())
+	}
+	if index < uint32(len(m.declared)) {
+		m.declared[index] = true
+	}
+}
 
 // shifted is the index of a function in the rewritten module.
 func (m *module) shifted(index uint32) uint32 {
@@ -193,8 +206,7 @@ func (r *reader) section(id byte) uint32 {
 	case sectionImport:
 		return r.entries("imports", l.Imports, r.importEntry)
 	case sectionFunction:
-		r.m.functionTypes = r.entries("functions", l.Functions, r.typeIndex)
-		return r.m.functionTypes
+		return r.entries("functions", l.Functions, r.typeIndex)
 	case sectionTable:
 		return r.entries("tables", l.Tables, func() { r.tableType(false) })
 	case sectionMemory:
@@ -204,7 +216,7 @@ func (r *reader) section(id byte) uint32 {
 	case sectionExport:
 		return r.entries("exports", l.Exports, r.export)
 	case sectionStart:
-		r.m.startFunction, r.m.hasStart = r.function(), true
+		r.m.startFunction, r.m.hasStart = r.u32(), true
 	case sectionElement:
 		r.m.elementsLeft = l.Elements
 		return r.entries("segments", l.Segments, r.elementSegment)
@@ -245,9 +257,11 @@ func (r *reader) unsupported(feature string) {
 }
 
 func (r *reader) typeIndex() {
-	if i := r.u32(); r.m.rewriting {
+	i := r.u32()
+	if r.m.rewriting {
 		r.within("type", i, r.m.types)
 	}
+	r.m.functionTypes = append(r.m.functionTypes, i)
 }
 
 func (r *reader) functionType() {
@@ -259,9 +273,11 @@ func (r *reader) functionType() {
 	default:
 		r.malformed("a type that is no function's")
 	}
+	values := uint32(0)
 	for range 2 {
-		r.each("params", r.m.limits.Params, func() { r.valueType() })
+		values += r.each("params", r.m.limits.Params, func() { r.valueType() })
 	}
+	r.m.nullary = append(r.m.nullary, values == 0)
 }
 
 func (r *reader) valueType() byte {
