@@ -3,46 +3,25 @@ package sandbox_test
 import (
 	"context"
 	"encoding/json"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
 
 	"vcphost/abi"
 	"vcphost/host"
 	"vcphost/host/hosttest"
 	"vcphost/host/registry"
+	"vcphost/internal/guestbuild"
 	"vcphost/sandbox"
 )
 
 func TestTheSandboxPassesTheSuite(t *testing.T) {
 	const module = "conformance.wasm"
-	binary := buildGuest(t, "./testdata/guests/conformance")
+	binary := guestbuild.Module(t, "./testdata/guests/conformance")
 	hosttest.Run(t, hosttest.Harness{
 		EntryPoint:  json.RawMessage(`{"type":"wasm","module":"` + module + `","abi":"vcp"}`),
 		Files:       map[string][]byte{module: binary},
 		Kind:        sandboxKind(t, binary),
 		EndsPlugins: true,
 	})
-}
-
-// buildGuest builds a guest as its author does.
-func buildGuest(t *testing.T, source string) []byte {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("builds a guest")
-	}
-	out := filepath.Join(t.TempDir(), "guest.wasm")
-	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-ldflags=-s -w", "-o", out, source)
-	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0")
-	if text, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("build %s: %v\n%s", source, err, text)
-	}
-	binary, err := os.ReadFile(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return binary
 }
 
 // sandboxKind is the sandbox as a kind of transport, with the limits of the

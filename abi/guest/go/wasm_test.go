@@ -4,9 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,26 +11,9 @@ import (
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
-)
 
-// buildGuest builds a plugin as an author does.
-func buildGuest(t *testing.T, source string) []byte {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("builds a guest")
-	}
-	out := filepath.Join(t.TempDir(), "guest.wasm")
-	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-ldflags=-s -w", "-o", out, source)
-	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0")
-	if text, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("build %s: %v\n%s", source, err, text)
-	}
-	wasm, err := os.ReadFile(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return wasm
-}
+	"vcphost/internal/guestbuild"
+)
 
 // instance is a guest in a runtime whose host functions are those of a Fake.
 type instance struct {
@@ -118,7 +98,7 @@ func (in *instance) call(invocation string) ([]byte, error) {
 }
 
 func TestModule(t *testing.T) {
-	wasm := buildGuest(t, "./testdata/everything")
+	wasm := guestbuild.Module(t, "./testdata/everything")
 	content := strings.Repeat("0123456789", 30_000)
 	fake := &Fake{
 		Config: map[string]string{"KEY": strings.Repeat("é", 2000)},
@@ -184,7 +164,7 @@ func TestModuleImportsAndExports(t *testing.T) {
 	ctx := context.Background()
 	runtime := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter())
 	defer func() { _ = runtime.Close(ctx) }()
-	compiled, err := runtime.CompileModule(ctx, buildGuest(t, "vcphost/examples/schedule"))
+	compiled, err := runtime.CompileModule(ctx, guestbuild.Module(t, "vcphost/examples/schedule"))
 	if err != nil {
 		t.Fatal(err)
 	}
