@@ -46,6 +46,7 @@ type conn struct {
 	of   *listener
 	held atomic.Bool // somebody else has set a write deadline
 	left atomic.Bool // the place was given back
+	late atomic.Bool // the client may still send what nobody will read
 }
 
 // Write writes in pieces. A client that takes less than one of them within the
@@ -87,6 +88,10 @@ func (c *conn) SyscallConn() (syscall.RawConn, error) {
 	return nil, errors.ErrUnsupported
 }
 
+// Linger has Close give a client that may still send a moment to take the answer,
+// also where nothing of that has come yet.
+func (c *conn) Linger() { c.late.Store(true) }
+
 // Close ends the connection and gives its place back. A client that is still
 // sending what nobody will read is given a moment to take the answer.
 func (c *conn) Close() error {
@@ -94,7 +99,7 @@ func (c *conn) Close() error {
 		return net.ErrClosed
 	}
 	defer func() { <-c.of.places }()
-	if unread(c.Conn) && c.of.partings.begin(c.Conn, nil) {
+	if (c.late.Load() || unread(c.Conn)) && c.of.partings.begin(c.Conn, nil) {
 		return nil
 	}
 	return c.Conn.Close()

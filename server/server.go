@@ -75,6 +75,10 @@ func New(opts Options) *Server {
 	s.app.Server().NoDefaultServerHeader = true
 	s.app.Server().CloseOnShutdown = true       // clients learn that the connection ends with the answer
 	s.app.Server().SecureErrorLogMessage = true // a header holds a key
+	s.app.Server().HeaderReceived = func(header *fasthttp.RequestHeader) (unchanged fasthttp.RequestConfig) {
+		s.api.Announced(header)
+		return unchanged
+	}
 	s.app.Server().Logger = connectionLog{opts.API.Logger}
 	s.app.Use(s.strict)
 	s.app.Server().Handler = knownMethods(s.app.Server().Handler)

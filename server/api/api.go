@@ -86,6 +86,8 @@ type API struct {
 	running *running
 	started time.Time
 	routes  []Route
+	// shortBody is a length of a body that every route with one takes.
+	shortBody int64
 
 	documents documents
 }
@@ -107,6 +109,7 @@ func New(opts Options) *API {
 	opts.boundTransfers()
 	a := &API{opts: opts, running: newRunning(), started: opts.Now()}
 	a.routes = a.table()
+	a.shortBody = a.shortestLimit()
 	return a
 }
 
@@ -120,6 +123,8 @@ type Route struct {
 	Public      bool
 	Alternative Alternative // nil: nothing but a key with the scope opens the route
 	PerTool     bool        // the handler checks: tools:call for the tool, or whose call it is
+	MaxBody     int64       // largest body that is taken, in bytes; 0 is none, or known to the handler alone
+	MaxForm     int64       // the same of a multipart body; 0 is no difference
 	Limited     bool        // counts against the bounds of concurrency and rate
 	Local       bool        // answers on trusted connections only; elsewhere there is nothing here
 	OperationID string

@@ -14,7 +14,7 @@ func (a *API) callRoutes() []Route {
 	answers := map[int]Content{200: {jsonType, "Answer"}, 500: {jsonType, "LegacyAnswer"}}
 	return []Route{
 		{
-			Method: "POST", Path: "/v1/human/tool", PerTool: true, Limited: true, OperationID: "callTool",
+			Method: "POST", Path: "/v1/human/tool", PerTool: true, MaxBody: maxCallBytes, Limited: true, OperationID: "callTool",
 			Summary: "Call a tool and answer with the canonical result, or with the view that options ask for",
 			Doc: Doc{
 				RequestTypes: map[string]string{jsonType: "Call", "text/plain": "CallText"},
@@ -23,7 +23,7 @@ func (a *API) callRoutes() []Route {
 			Handle: a.humanTool,
 		},
 		{
-			Method: "POST", Path: "/v1/tools/{tool}/{command}", PerTool: true, Limited: true, OperationID: "callCommand",
+			Method: "POST", Path: "/v1/tools/{tool}/{command}", PerTool: true, MaxBody: maxCallBytes, Limited: true, OperationID: "callCommand",
 			Summary: "Call one command; the body is its arguments",
 			Doc: Doc{
 				Parameters: []Parameter{
@@ -39,7 +39,7 @@ func (a *API) callRoutes() []Route {
 			Handle: a.callCommand,
 		},
 		{
-			Method: "POST", Path: "/v1/interrupt", PerTool: true, OperationID: "interrupt",
+			Method: "POST", Path: "/v1/interrupt", PerTool: true, MaxBody: 64 << 10, OperationID: "interrupt",
 			Summary: "Stop running calls by requestId or invocationId",
 			Doc:     Doc{RequestTypes: map[string]string{jsonType: "Interrupt"}, Responses: map[int]Content{200: {jsonType, "Interrupted"}}},
 			Handle:  a.interrupt,
@@ -60,7 +60,7 @@ func viewParameter() Parameter {
 func (a *API) humanTool(r *Request) error {
 	switch kind := r.ContentType(); kind {
 	case jsonType:
-		body, err := r.Body(maxCallBytes)
+		body, err := r.Body()
 		if err != nil {
 			return err
 		}
@@ -80,7 +80,7 @@ func (a *API) callCommand(r *Request) error {
 	if kind := r.ContentType(); kind != jsonType {
 		return problem.UnsupportedMediaType("%.80q is not taken here; send application/json", kind)
 	}
-	body, err := r.Body(maxCallBytes)
+	body, err := r.Body()
 	if err != nil {
 		return err
 	}
@@ -216,7 +216,7 @@ func (a *API) interrupt(r *Request) error {
 	if kind := r.ContentType(); kind != jsonType {
 		return problem.UnsupportedMediaType("%.80q is not taken here; send application/json", kind)
 	}
-	body, err := r.Body(64 << 10)
+	body, err := r.Body()
 	if err != nil {
 		return err
 	}

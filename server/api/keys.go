@@ -25,7 +25,7 @@ func (a *API) keyRoutes() []Route {
 			Handle:  a.listKeys,
 		},
 		{
-			Method: "POST", Path: "/v1/keys", Scope: identity.ScopeKeysAdmin, OperationID: "addKey",
+			Method: "POST", Path: "/v1/keys", Scope: identity.ScopeKeysAdmin, MaxBody: maxKeyBytes, OperationID: "addKey",
 			Summary: "Make a key; its secret is told in this answer and never again",
 			Doc: Doc{
 				RequestTypes: map[string]string{jsonType: "KeySpec"},
@@ -79,7 +79,7 @@ func (a *API) addKey(r *Request) error {
 	if kind := r.ContentType(); kind != jsonType {
 		return problem.UnsupportedMediaType("%.80q is not taken here; send application/json", kind)
 	}
-	body, err := r.Body(maxKeyBytes)
+	body, err := r.Body()
 	if err != nil {
 		return err
 	}

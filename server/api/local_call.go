@@ -21,7 +21,7 @@ const maxLocalBytes = 2 * maxCallBytes
 // localCall answers as events: "progress" while the call runs, one "result",
 // which is always canonical, and for the view "ai" one "view" before it.
 func (a *API) localCall(r *Request) error {
-	raw, err := r.Body(maxLocalBytes)
+	raw, err := r.bodyWithin(maxLocalBytes)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"mime"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -215,28 +214,29 @@ func (r *Request) Param(name string) string { return strings.Clone(r.fiber.Param
 
 // ContentType is the media type of the body without parameters.
 func (r *Request) ContentType() string {
-	kind, _, err := mime.ParseMediaType(r.Header(fiber.HeaderContentType))
-	if err != nil {
-		return ""
-	}
-	return kind
+	return bareType(r.Header(fiber.HeaderContentType))
 }
 
 // BodyReader streams the body as it comes. A body that breaks off ends with
 // io.ErrUnexpectedEOF.
 func (r *Request) BodyReader() io.Reader { return r.body }
 
-// Body reads the whole body, at most limit bytes of it, as it is: an encoded one
-// is refused.
-func (r *Request) Body(limit int64) ([]byte, error) {
+// Body reads the whole body, at most what the route takes, as it is: an encoded
+// one is refused.
+func (r *Request) Body() ([]byte, error) { return r.bodyWithin(r.route.MaxBody) }
+
+func (r *Request) bodyWithin(limit int64) ([]byte, error) {
 	if coding := r.Header(fiber.HeaderContentEncoding); coding != "" && !strings.EqualFold(coding, "identity") {
 		return nil, problem.UnsupportedMediaType("the content encoding %.40q is not taken here", coding)
 	}
-	if length := int64(r.fiber.Request().Header.ContentLength()); length > limit {
-		return nil, problem.PayloadTooLarge("the body has %d bytes, and at most %d are taken", length, limit)
+	if r.body.left > limit {
+		return nil, problem.PayloadTooLarge("the body has %d bytes, and at most %d are taken", r.body.left, limit)
 	}
 	body, err := io.ReadAll(io.LimitReader(r.BodyReader(), limit+1))
+	var told *problem.Problem
 	switch {
+	case errors.As(err, &told):
+		return nil, told
 	case err != nil:
 		return nil, problem.BadRequest("the body breaks off")
 	case int64(len(body)) > limit:

@@ -2,6 +2,7 @@ package api
 
 import (
 	"io"
+	"net"
 
 	"github.com/gofiber/fiber/v2"
 )
@@ -15,11 +16,24 @@ type requestBody struct {
 }
 
 func newRequestBody(c *fiber.Ctx) *requestBody {
-	b := &requestBody{stream: c.Context().RequestBodyStream(), left: int64(c.Request().Header.ContentLength())}
+	header := &c.Request().Header
+	b := &requestBody{stream: c.Context().RequestBodyStream(), left: int64(header.ContentLength())}
+	if b.err = taken(header); b.err != nil {
+		lingers(c.Context().Conn())
+		return b
+	}
 	if b.stream == nil {
 		b.err = io.EOF
 	}
 	return b
+}
+
+// lingers has a connection closed in such a way that a client which still sends
+// gets its answer nevertheless.
+func lingers(conn net.Conn) {
+	if c, ok := plainConn(conn).(interface{ Linger() }); ok {
+		c.Linger()
+	}
 }
 
 // Read implements [io.Reader]. A body that breaks off ends with

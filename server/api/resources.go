@@ -21,7 +21,8 @@ func (o *Options) boundTransfers() {
 func (a *API) resourceRoutes() []Route {
 	routes := []Route{
 		{
-			Method: "POST", Path: "/v1/resources", Scope: identity.ScopeResourcesWrite, Limited: true, OperationID: "uploadResource",
+			Method: "POST", Path: "/v1/resources", Scope: identity.ScopeResourcesWrite, Limited: true,
+			MaxBody: a.opts.MaxUploadBytes, MaxForm: a.opts.MaxUploadBytes + maxFormBytes, OperationID: "uploadResource",
 			Summary: "Store the body, or the file of a form, as a resource and answer with its descriptor",
 			Doc: Doc{
 				Parameters: []Parameter{
@@ -48,7 +49,7 @@ func (a *API) resourceRoutes() []Route {
 		return routes
 	}
 	return append(routes, Route{
-		Method: "POST", Path: "/v1/resources/{id}/url", Scope: identity.ScopeResourcesRead, OperationID: "signResource",
+		Method: "POST", Path: "/v1/resources/{id}/url", Scope: identity.ScopeResourcesRead, MaxBody: 4 << 10, OperationID: "signResource",
 		Summary: "A URL that opens the resource without a key for a time",
 		Doc: Doc{
 			Parameters: []Parameter{resourceID()}, RequestTypes: map[string]string{jsonType: "SignResource"},

@@ -59,12 +59,12 @@ func (a *API) uploadResource(r *Request) error {
 // uploadBody is the body under the limits of an upload: its bytes, its time, and
 // the digests that the client names.
 func (r *Request) uploadBody() (io.Reader, error) {
-	limit := r.api.opts.MaxUploadBytes + maxFormBytes
+	limit := r.route.MaxForm
 	if !r.isForm() {
-		limit = r.api.opts.MaxUploadBytes
+		limit = r.route.MaxBody
 	}
-	if length := int64(r.fiber.Request().Header.ContentLength()); length > limit {
-		return nil, problem.PayloadTooLarge("the body has %d bytes, and at most %d are taken", length, limit)
+	if err := taken(&r.fiber.Request().Header); err != nil {
+		return nil, err
 	}
 	if coding := r.Header(fiber.HeaderContentEncoding); coding != "" && !strings.EqualFold(coding, "identity") {
 		return nil, problem.UnsupportedMediaType("the Content-Encoding %.40q is not taken; send the bytes as they are", coding)

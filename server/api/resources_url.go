@@ -52,7 +52,7 @@ func resourcePath(id string) string { return "/v1/resources/" + url.PathEscape(i
 
 // urlLifetime reads the body {"expiresInSeconds": n}; none means the default.
 func (r *Request) urlLifetime() (time.Duration, error) {
-	body, err := r.Body(4 << 10)
+	body, err := r.Body()
 	if err != nil {
 		return 0, err
 	}

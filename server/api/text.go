@@ -16,7 +16,7 @@ const maxBlocks = 64
 // only: the answer is the canonical result, or a list of them where the text
 // asks for more than one call.
 func (a *API) humanText(r *Request) error {
-	body, err := r.Body(maxCallBytes)
+	body, err := r.Body()
 	if err != nil {
 		return err
 	}
