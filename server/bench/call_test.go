@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
-	"testing/fstest"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -16,15 +16,8 @@ import (
 
 	"vcphost/abi"
 	"vcphost/host"
-	"vcphost/host/record"
-	"vcphost/host/registry"
-	"vcphost/internal/kv"
-	"vcphost/resources"
-	"vcphost/sandbox"
 	"vcphost/sandbox/wasmbuild"
-	"vcphost/server"
-	"vcphost/server/api"
-	"vcphost/server/identity"
+	"vcphost/server/servertest"
 )
 
 const manifest = `{
@@ -39,52 +32,19 @@ const manifest = `{
 
 const callBody = `{"tool":"Tiny","arguments":{"command":"Run","a":2,"b":40},"options":{"view":"canonical"}}`
 
-// parts are the real things behind a server, over Badger on disk.
-type parts struct {
-	db   kv.DB
-	host *host.Host
-	api  api.Options
-	key  string
+// start starts a server of the plugin Tiny over Badger on disk. Its host has the
+// observers.
+func start(b *testing.B, observers ...host.Observer) *servertest.Server {
+	b.Helper()
+	return servertest.Start(b, &servertest.Options{
+		OnDisk: true, Manifest: manifest,
+		Guest:      wasmbuild.Guest{Payload: []byte(`{"status":"success","data":{"sum":42},"resources":[],"warnings":[],"extensions":{}}`), Pages: 1},
+		ChangeHost: func(o *host.Options) { o.Observers = observers },
+	})
 }
 
-func newParts(b *testing.B, observers ...host.Observer) parts {
-	b.Helper()
-	must := func(err error) {
-		if err != nil {
-			b.Fatal(err)
-		}
-	}
-	db, err := kv.OpenBadger(b.TempDir(), nil)
-	must(err)
-	store, err := resources.Open(db, nil)
-	must(err)
-	results, err := record.New(db, nil)
-	must(err)
-	box, err := sandbox.New(context.Background(), &sandbox.Options{DB: db})
-	must(err)
-	guest := wasmbuild.Guest{Payload: []byte(`{"status":"success","data":{"sum":42},"resources":[],"warnings":[],"extensions":{}}`), Pages: 1}.Bytes()
-	plugins, err := registry.New([]registry.Source{{Name: "bench", Trusted: true, FS: fstest.MapFS{
-		"tiny/plugin-manifest.json": {Data: []byte(manifest)}, "tiny/tiny.wasm": {Data: guest},
-	}}}, nil)
-	must(err)
-	h, err := host.New(host.Options{Registry: plugins, Resources: store, Recorder: results, Observers: observers, Kinds: map[string]host.Kind{"wasm": {
-		Trust: abi.TrustWASM,
-		Open: func(ctx context.Context, p *registry.Plugin) (host.Transport, error) {
-			return box.Open(ctx, sandbox.Module{Name: p.Name, Binary: guest})
-		},
-	}}})
-	must(err)
-	keys, err := identity.Open(db, nil)
-	must(err)
-	secret, _, err := keys.Bootstrap(context.Background())
-	must(err)
-	b.Cleanup(func() {
-		h.Close(context.Background())
-		box.Close(context.Background())
-		db.Close()
-	})
-	return parts{db, h, api.Options{Host: h, Registry: plugins, Resources: store, Results: results, Keys: keys}, secret}
-}
+// address is where a server listens.
+func address(s *servertest.Server) string { return strings.TrimPrefix(s.URL, "http://") }
 
 func listen(b *testing.B) net.Listener {
 	b.Helper()
@@ -99,12 +59,7 @@ func listen(b *testing.B) net.Listener {
 // parses and echoes the same body in alternating rounds, and reports the median
 // of the rounds' ratios of requests per second.
 func BenchmarkHumanToolAgainstFiber(b *testing.B) {
-	p := newParts(b)
-	ours := server.New(server.Options{API: p.api})
-	oursAt := listen(b)
-	go ours.Serve(oursAt)
-	defer ours.Close(context.Background())
-
+	ours := start(b)
 	bare := fiber.New(fiber.Config{DisableStartupMessage: true})
 	bare.Post("/v1/human/tool", func(c *fiber.Ctx) error {
 		var body map[string]any
@@ -119,8 +74,8 @@ func BenchmarkHumanToolAgainstFiber(b *testing.B) {
 
 	var ratios, rates, latencies []float64
 	for range max(b.N, 5) {
-		reference, _ := load(b, bareAt, p.key)
-		rate, p99 := load(b, oursAt, p.key)
+		reference, _ := load(b, bareAt.Addr().String(), ours.Secret)
+		rate, p99 := load(b, address(ours), ours.Secret)
 		ratios, rates, latencies = append(ratios, rate/reference), append(rates, rate), append(latencies, p99)
 	}
 	b.ReportMetric(median(ratios), "ratio")
@@ -136,9 +91,9 @@ const (
 
 // load sends one round of requests over kept connections and gives requests per
 // second and the 99th percentile of their times in seconds.
-func load(b *testing.B, at net.Listener, key string) (rate, p99 float64) {
+func load(b *testing.B, at, key string) (rate, p99 float64) {
 	b.Helper()
-	client := &fasthttp.HostClient{Addr: at.Addr().String(), MaxConns: clients}
+	client := &fasthttp.HostClient{Addr: at, MaxConns: clients}
 	defer client.CloseIdleConnections()
 	times := make([]float64, requestsRound)
 	began := time.Now()
@@ -146,7 +101,7 @@ func load(b *testing.B, at net.Listener, key string) (rate, p99 float64) {
 	for c := range clients {
 		wg.Go(func() {
 			request, response := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
-			request.SetRequestURI("http://" + at.Addr().String() + "/v1/human/tool")
+			request.SetRequestURI("http://" + at + "/v1/human/tool")
 			request.Header.SetMethod("POST")
 			request.Header.SetContentType("application/json")
 			request.Header.Set("Authorization", "Bearer "+key)
@@ -174,13 +129,13 @@ func median(list []float64) float64 {
 
 // BenchmarkExecute is the host's share of a call, without HTTP.
 func BenchmarkExecute(b *testing.B) {
-	p := newParts(b)
+	p := start(b)
 	ctx := context.Background()
 	call := func() *abi.Call {
 		return &abi.Call{Tool: "Tiny", Arguments: json.RawMessage(`{"command":"Run","a":2,"b":40}`),
 			Context: abi.CallContext{Owner: abi.Owner{Tenant: "default", Actor: "bench"}, Source: abi.FromCLI}}
 	}
-	if result := p.host.Execute(ctx, call()); result.Status != abi.StatusSuccess {
+	if result := p.Host.Execute(ctx, call()); result.Status != abi.StatusSuccess {
 		b.Fatal(fmt.Sprint(result.Error))
 	}
 	for _, record := range []bool{true, false} {
@@ -189,7 +144,7 @@ func BenchmarkExecute(b *testing.B) {
 			for b.Loop() {
 				c := call()
 				c.Options.NoRecord = !record
-				p.host.Execute(ctx, c)
+				p.Host.Execute(ctx, c)
 			}
 		})
 	}

@@ -12,7 +12,6 @@ import (
 
 	"vcphost/abi"
 	"vcphost/host"
-	"vcphost/server"
 )
 
 // stepCosts adds up what the steps of calls take.
@@ -40,9 +39,9 @@ func (s *stepCosts) CallEnds(context.Context, host.CallEnd) {
 // a call for each step, one call at a time.
 func BenchmarkStepCosts(b *testing.B) {
 	costs := &stepCosts{total: map[host.Step]time.Duration{}}
-	p := newParts(b, costs)
+	p := start(b, costs)
 	for b.Loop() {
-		result := p.host.Execute(context.Background(), &abi.Call{
+		result := p.Host.Execute(context.Background(), &abi.Call{
 			Tool: "Tiny", Arguments: json.RawMessage(`{"command":"Run","a":2,"b":40}`),
 			Context: abi.CallContext{Owner: abi.Owner{Tenant: "default", Actor: "bench"}, Source: abi.FromCLI},
 		})
@@ -60,15 +59,11 @@ func BenchmarkStepCosts(b *testing.B) {
 // ones were answered, and reports how the 99th percentile compares with the
 // median.
 func BenchmarkLatencyAtHalfOfThePeak(b *testing.B) {
-	p := newParts(b)
-	ours := server.New(server.Options{API: p.api})
-	at := listen(b)
-	go ours.Serve(at)
-	defer ours.Close(context.Background())
-	peak, _ := load(b, at, p.key)
+	ours := start(b)
+	peak, _ := load(b, address(ours), ours.Secret)
 	const requests = 30_000
 	for b.Loop() {
-		times := paced(b, at.Addr().String(), p.key, peak/2, requests)
+		times := paced(b, address(ours), ours.Secret, peak/2, requests)
 		slices.Sort(times)
 		middle, late := times[requests/2], times[requests*99/100]
 		b.ReportMetric(middle*1e6, "median-µs")

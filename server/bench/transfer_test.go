@@ -3,7 +3,6 @@ package bench
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -12,7 +11,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"testing"
@@ -20,43 +18,17 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"vcphost/internal/kv"
-	"vcphost/resources"
-	"vcphost/server"
-	"vcphost/server/api"
-	"vcphost/server/identity"
+	"vcphost/server/servertest"
 )
 
 const transferBytes = 256 << 20
 
-// transfers is a server of resources over Badger on disk.
-type transfers struct {
-	store  *resources.Store
-	at     net.Listener
-	secret string
-}
+// transfers is a server over Badger on disk.
+type transfers struct{ *servertest.Server }
 
 func newTransfers(b testing.TB) transfers {
 	b.Helper()
-	db, err := kv.OpenBadger(b.TempDir(), nil)
-	mustTransfer(b, err)
-	store, err := resources.Open(db, nil)
-	mustTransfer(b, err)
-	keys, err := identity.Open(db, nil)
-	mustTransfer(b, err)
-	secret, _, err := keys.Bootstrap(context.Background())
-	mustTransfer(b, err)
-	s := server.New(server.Options{API: api.Options{Resources: store, Keys: keys}})
-	at, err := net.Listen("tcp", "127.0.0.1:0")
-	mustTransfer(b, err)
-	done := make(chan error, 1)
-	go func() { done <- s.Serve(at) }()
-	b.Cleanup(func() {
-		s.Close(context.Background())
-		<-done
-		db.Close()
-	})
-	return transfers{store, at, secret}
+	return transfers{servertest.Start(b, &servertest.Options{OnDisk: true})}
 }
 
 func mustTransfer(b testing.TB, err error) {
@@ -93,10 +65,10 @@ func (l *loop) Read(p []byte) (int, error) {
 // path.
 func (s transfers) upload(b testing.TB, number, size int64) string {
 	b.Helper()
-	conn, err := net.Dial("tcp", s.at.Addr().String())
+	conn, err := net.Dial("tcp", address(s.Server))
 	mustTransfer(b, err)
 	defer conn.Close()
-	_, err = fmt.Fprintf(conn, "POST /v1/resources HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n", s.secret, size)
+	_, err = fmt.Fprintf(conn, "POST /v1/resources HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n", s.Secret, size)
 	mustTransfer(b, err)
 	_, err = io.CopyBuffer(struct{ io.Writer }{conn}, repeated(number, size), make([]byte, 256<<10))
 	mustTransfer(b, err)
@@ -112,9 +84,9 @@ func (s transfers) upload(b testing.TB, number, size int64) string {
 }
 
 // drain asks for a path and throws the body away; it gives its time and length.
-func drain(b testing.TB, at net.Listener, path, secret string) (time.Duration, int64) {
+func drain(b testing.TB, at, path, secret string) (time.Duration, int64) {
 	b.Helper()
-	conn, err := net.Dial("tcp", at.Addr().String())
+	conn, err := net.Dial("tcp", at)
 	mustTransfer(b, err)
 	defer conn.Close()
 	began := time.Now()
@@ -151,14 +123,14 @@ func BenchmarkDownloadAgainstSendFile(b *testing.B) {
 	mustTransfer(b, target.Close())
 	bare := fiber.New(fiber.Config{DisableStartupMessage: true})
 	bare.Get("/content", func(c *fiber.Ctx) error { return c.SendFile(file) })
-	bareAt := listenTransfer(b)
+	bareAt := listen(b)
 	go bare.Listener(bareAt)
 	defer bare.Shutdown()
 
 	var ratios, speeds []float64
 	for range max(b.N, 9) {
-		reference, n := drain(b, bareAt, "/content", "")
-		took, m := drain(b, ours.at, path, ours.secret)
+		reference, n := drain(b, bareAt.Addr().String(), "/content", "")
+		took, m := drain(b, address(ours.Server), path, ours.Secret)
 		if n < transferBytes || m < transferBytes {
 			b.Fatalf("got %d and %d bytes", n, m)
 		}
@@ -168,13 +140,6 @@ func BenchmarkDownloadAgainstSendFile(b *testing.B) {
 	b.ReportMetric(median(ratios), "ratio")
 	b.ReportMetric(median(speeds), "MiB/s")
 	b.ReportMetric(0, "ns/op")
-}
-
-func listenTransfer(b testing.TB) net.Listener {
-	b.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	mustTransfer(b, err)
-	return listener
 }
 
 // BenchmarkUploadAgainstFile stores 256 MiB through the server and copies the
@@ -203,62 +168,4 @@ func BenchmarkUploadAgainstFile(b *testing.B) {
 	b.ReportMetric(median(ratios), "times")
 	b.ReportMetric(median(speeds), "MiB/s")
 	b.ReportMetric(0, "ns/op")
-}
-
-func TestTransfersNeedLittleMemory(t *testing.T) {
-	if testing.Short() {
-		t.Skip("moves 512 MiB")
-	}
-	if raceEnabled {
-		t.Skip("the race detector's own memory grows with what is touched")
-	}
-	s := newTransfers(t)
-	warm := s.upload(t, 1, 8<<20)
-	drain(t, s.at, warm, s.secret)
-	var path string
-	grown := growth(t, func() { path = s.upload(t, 2, transferBytes) })
-	t.Logf("an upload of 256 MiB: RssAnon grew by %.1f MiB at most", grown)
-	if grown > 64 {
-		t.Errorf("an upload of 256 MiB: RssAnon grew by %.1f MiB, 64 are allowed", grown)
-	}
-	grown = growth(t, func() { drain(t, s.at, path, s.secret) })
-	t.Logf("a download of 256 MiB: RssAnon grew by %.1f MiB at most", grown)
-	if grown > 32 {
-		t.Errorf("a download of 256 MiB: RssAnon grew by %.1f MiB, 32 are allowed", grown)
-	}
-}
-
-// growth gives by how many MiB the process's RssAnon was above its beginning at
-// most, looked at every few milliseconds while do runs.
-func growth(t *testing.T, do func()) float64 {
-	t.Helper()
-	debug.FreeOSMemory() // what was used before must not hide what is needed now
-	before := rssAnon(t)
-	peak, done := before, make(chan struct{})
-	go func() {
-		defer close(done)
-		do()
-	}()
-	for {
-		select {
-		case <-done:
-			return max(peak, rssAnon(t)) - before
-		case <-time.After(5 * time.Millisecond):
-			peak = max(peak, rssAnon(t))
-		}
-	}
-}
-
-func rssAnon(t *testing.T) float64 {
-	t.Helper()
-	status, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		t.Skip("this system does not tell: ", err)
-	}
-	_, rest, _ := strings.Cut(string(status), "RssAnon:")
-	var kib float64
-	if _, err := fmt.Sscan(rest, &kib); err != nil {
-		t.Fatal(err)
-	}
-	return kib / 1024
 }

@@ -1,6 +1,6 @@
 // Package servertest starts whole servers for tests: the real host, sandbox,
-// stores and routes over an in-memory database, with a plugin that is assembled
-// in memory. It is imported by tests alone.
+// stores and routes over a database in memory or on disk, with a plugin that is
+// assembled in memory. It is imported by tests alone.
 //
 // A server and all that it stands on ends with its test.
 package servertest
@@ -53,6 +53,8 @@ type Options struct {
 	// Plugins replaces Guest and Manifest: a folder of plugin folders with their
 	// modules in them.
 	Plugins fs.FS
+	// OnDisk puts the database into a directory that ends with the test.
+	OnDisk bool
 	// ChangeHost and then Change see the options of the host and the server before
 	// they are made; nil leaves them.
 	ChangeHost func(*host.Options)
@@ -65,6 +67,7 @@ type Server struct {
 	Secret  string // of an administrator's key
 	Keys    *identity.Store
 	API     *api.API
+	Host    *host.Host
 	Plugins *registry.Registry
 }
 
@@ -101,7 +104,7 @@ func Start(t testing.TB, opts *Options) *Server {
 		}
 		parts.close(ctx)
 	})
-	started := &Server{URL: "http://" + listener.Addr().String(), Secret: secret, Keys: keys, API: s.API(), Plugins: parts.plugins}
+	started := &Server{URL: "http://" + listener.Addr().String(), Secret: secret, Keys: keys, API: s.API(), Host: parts.host, Plugins: parts.plugins}
 	// A test that sends nothing would close a server that does not serve yet.
 	started.Do(t, "GET", "/healthz", "", "")
 	return started
@@ -121,6 +124,10 @@ func assemble(t testing.TB, opts *Options) *parts {
 	t.Helper()
 	p := &parts{db: kv.NewMemory()}
 	var err error
+	if opts.OnDisk {
+		p.db, err = kv.OpenBadger(t.TempDir(), nil)
+		must(t, err)
+	}
 	p.store, err = resources.Open(p.db, nil)
 	must(t, err)
 	p.results, err = record.New(p.db, nil)
