@@ -38,6 +38,9 @@ func tables(t *testing.T) map[string]string {
 	endpoints.WriteString("| endpoint | scope | what it does |\n|---|---|---|\n")
 	w := servertest.Start(t, &servertest.Options{Change: allParts})
 	for _, route := range w.API.Routes() {
+		if route.Method == "HEAD" {
+			continue // the page says it once, of all of them
+		}
 		need := "`" + string(route.Scope) + "`"
 		switch {
 		case route.Public:

@@ -30,7 +30,7 @@ func TestProblemsOfRequestsThatReachNoRoute(t *testing.T) {
 		{"no such path, no id", head("GET /nowhere"), problem.KindNotFound, "", ""},
 		{"another path", head("GET /v1/tools/"), problem.KindNotFound, "", ""},
 		{"an id with a tab in it", head("GET /nowhere", "X-Request-Id: a\tb\r\n"), problem.KindNotFound, "", ""},
-		{"no such method", head("DELETE /healthz", "X-Request-Id: mine\r\n"), problem.KindMethodNotAllowed, "mine", "GET"},
+		{"no such method", head("DELETE /healthz", "X-Request-Id: mine\r\n"), problem.KindMethodNotAllowed, "mine", "GET, HEAD"},
 		{"a method that nobody knows", head("BREW /v1/human/tool"), problem.KindMethodNotAllowed, "", "POST"},
 		{"a URL too long", head("GET /healthz?" + strings.Repeat("a", 4_200)), problem.KindURITooLong, "", ""},
 		{"a header too large", head("GET /healthz", "X: "+strings.Repeat("a", 40_000)+"\r\n"), problem.KindHeaderTooLarge, "", ""},

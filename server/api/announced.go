@@ -71,7 +71,7 @@ func (a *API) find(method string, requestURI []byte) *Route {
 	if err != nil {
 		return nil
 	}
-	for _, list := range [][]Route{a.routes, a.LocalRoutes()} {
+	for _, list := range [][]Route{a.routes, withHeads(a.LocalRoutes())} {
 		for i := range list {
 			if list[i].Method == method && list[i].matches(path) {
 				return &list[i]

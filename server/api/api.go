@@ -15,6 +15,7 @@ import (
 	"io"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -172,12 +173,30 @@ func (a *API) table() []Route {
 	} {
 		list = append(list, part...)
 	}
-	return list
+	return withHeads(list)
+}
+
+// withHeads gives each GET route its HEAD, where it has none of its own: the
+// same handler, of whose answer the connection sends the head alone.
+func withHeads(list []Route) []Route {
+	var all []Route
+	for _, route := range list {
+		all = append(all, route)
+		if route.Method != fiber.MethodGet || slices.ContainsFunc(list, func(other Route) bool {
+			return other.Method == fiber.MethodHead && other.Path == route.Path
+		}) {
+			continue
+		}
+		route.Method, route.Summary = fiber.MethodHead, "What a GET would say before its body"
+		route.OperationID = "head" + strings.ToUpper(route.OperationID[:1]) + route.OperationID[1:]
+		all = append(all, route)
+	}
+	return all
 }
 
 // Register adds every route to a Fiber app.
 func (a *API) Register(app fiber.Router) {
-	for _, route := range slices.Concat(a.routes, a.LocalRoutes()) {
+	for _, route := range slices.Concat(a.routes, withHeads(a.LocalRoutes())) {
 		app.Add(route.Method, fiberPath(route.Path), a.handler(route))
 	}
 }
