@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"strconv"
 	"time"
 )
 
@@ -57,17 +58,6 @@ type Invocation struct {
 	Progress  ProgressReporter
 }
 
-// invocationWire is the invocation as a guest sees it.
-type invocationWire struct {
-	Command      string          `json:"command"`
-	Arguments    json.RawMessage `json:"arguments"`
-	InvocationID string          `json:"invocationId"`
-	DeadlineMs   *int64          `json:"deadlineMs"`
-	Actor        *Actor          `json:"actor"`
-	Source       OriginSource    `json:"source"`
-	Resources    []inputWire     `json:"resources"`
-}
-
 // inputWire is what a guest is told of an input resource.
 type inputWire struct {
 	ID        string       `json:"id"`
@@ -81,22 +71,72 @@ type inputWire struct {
 // MarshalJSON writes the invocation as a guest receives it: command,
 // arguments, invocationId, deadlineMs (Unix time in milliseconds, null without
 // a deadline), actor, source and resources.
-func (inv Invocation) MarshalJSON() ([]byte, error) {
-	wire := invocationWire{
-		Command: inv.Command, Arguments: inv.Arguments, InvocationID: inv.InvocationID,
-		Actor: inv.Actor, Source: inv.Source, Resources: make([]inputWire, 0, len(inv.Inputs)),
+func (inv Invocation) MarshalJSON() ([]byte, error) { return inv.AppendJSON(nil) }
+
+// AppendJSON appends what MarshalJSON writes. Arguments go in as they are: they
+// must be valid JSON, and empty ones count as {}. Every call of every plugin
+// passes here, so what is plain is written without reflection.
+func (inv *Invocation) AppendJSON(dst []byte) ([]byte, error) {
+	arguments := []byte(inv.Arguments)
+	if len(arguments) == 0 {
+		arguments = []byte("{}")
 	}
-	if len(wire.Arguments) == 0 {
-		wire.Arguments = json.RawMessage("{}")
+	dst = appendString(append(dst, `{"command":`...), inv.Command)
+	dst = append(append(dst, `,"arguments":`...), arguments...)
+	dst = appendString(append(dst, `,"invocationId":`...), inv.InvocationID)
+	dst = append(dst, `,"deadlineMs":`...)
+	if inv.Deadline.IsZero() {
+		dst = append(dst, "null"...)
+	} else {
+		dst = strconv.AppendInt(dst, inv.Deadline.UnixMilli(), 10)
 	}
-	if !inv.Deadline.IsZero() {
-		ms := inv.Deadline.UnixMilli()
-		wire.DeadlineMs = &ms
+	dst = inv.Actor.append(append(dst, `,"actor":`...))
+	dst = appendString(append(dst, `,"source":`...), string(inv.Source))
+	dst = append(dst, `,"resources":[`...)
+	for i, r := range inv.Inputs {
+		raw, err := Encode(inputWire{r.ID, r.Kind, r.MIMEType, r.FileName, r.SizeBytes, r.SHA256})
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, raw...)
 	}
-	for _, r := range inv.Inputs {
-		wire.Resources = append(wire.Resources, inputWire{r.ID, r.Kind, r.MIMEType, r.FileName, r.SizeBytes, r.SHA256})
+	return append(dst, "]}"...), nil
+}
+
+func (a *Actor) append(dst []byte) []byte {
+	if a == nil {
+		return append(dst, "null"...)
 	}
-	return Encode(wire)
+	dst = appendString(append(dst, `{"type":`...), string(a.Type))
+	for _, member := range []struct {
+		name  string
+		value *string
+	}{{`,"id":`, a.ID}, {`,"name":`, a.Name}, {`,"maid":`, a.Maid}} {
+		dst = append(dst, member.name...)
+		if member.value == nil {
+			dst = append(dst, "null"...)
+		} else {
+			dst = appendString(dst, *member.value)
+		}
+	}
+	return append(dst, '}')
+}
+
+// appendString appends a JSON string as Encode writes it.
+func appendString(dst []byte, s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			raw, err := Encode(s)
+			if err != nil { // no string fails to encode
+				return append(dst, `""`...)
+			}
+			return append(dst, raw...)
+		}
+	}
+	return append(append(append(dst, '"'), s...), '"')
 }
 
 // Reply is what a transport brings back: the payload's bytes as the plugin

@@ -3,19 +3,19 @@ package sandbox
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 
-	"github.com/tetratelabs/wazero/sys"
-
 	"vcphost/abi"
-	"vcphost/sandbox/hostfunc"
+	"vcphost/sandbox/engine"
 )
 
-// failure turns the outcome of a call into the protocol's error, nil where the
-// call succeeded. Why the call's context ended comes before everything that the
-// guest did afterwards, and a resource limit that was hit before what the guest
-// made of it.
-func (p *Plugin) failure(ctx context.Context, call *hostfunc.Call, memory *linearMemory, err error) error {
+// failure turns the end of a call into the protocol's error, nil where the call
+// succeeded. Why the call's context ended comes before everything that the guest
+// did afterwards, and a resource limit that was hit before what the guest made
+// of it.
+func (p *Plugin) failure(g *guest, err error) error {
+	ctx, call := g.run.ctx, g.run.call
 	var told *abi.Error
 	switch {
 	case ctx.Err() != nil:
@@ -26,10 +26,14 @@ func (p *Plugin) failure(ctx context.Context, call *hostfunc.Call, memory *linea
 		return nil
 	case errors.As(err, &told):
 		return told
-	case memory.refused > 0:
-		return p.outOfMemory(memory).WithCause(err)
+	case errors.Is(err, errFuel):
+		return p.outOfFuel(err)
+	case errors.Is(err, errStack):
+		return p.stackOverflow(err)
+	case g.refusedBytes() > 0:
+		return p.outOfMemory(g.refusedBytes()).WithCause(err)
 	}
-	return guestFailure(err)
+	return p.guestFailure(err)
 }
 
 // ended tells why the context of a call is over.
@@ -41,70 +45,55 @@ func ended(ctx context.Context, err error) *abi.Error {
 	return abi.NewError(abi.CodeToolCancelled, "the call was cancelled").WithCause(cause)
 }
 
-func (p *Plugin) outOfMemory(memory *linearMemory) *abi.Error {
-	need := int64((memory.refused + mebibyte - 1) / mebibyte)
+// refusedBytes is the largest memory that the guest asked for and did not get.
+func (g *guest) refusedBytes() uint64 {
+	if !g.plugin.rewritten.Memory.Virtual {
+		return 0
+	}
+	return g.refused.Get() * pageBytes
+}
+
+func (p *Plugin) outOfMemory(refused uint64) *abi.Error {
+	need := int64((refused + mebibyte - 1) / mebibyte)
 	return abi.NewError(abi.CodeSandboxMemoryLimit, "the plugin needed %d MiB of memory, and it has %d", need, p.limits.MemoryMiB).
 		WithDetails(overLimit("memoryMiB", int64(p.limits.MemoryMiB), need))
 }
 
+func (p *Plugin) outOfFuel(err error) *abi.Error {
+	details := overLimit("fuel", p.limits.Fuel, p.limits.Fuel+1)
+	details["stack"] = p.stack(err)
+	return abi.NewError(abi.CodeSandboxFuelExhausted, "the plugin used up its %d units of fuel", p.limits.Fuel).
+		WithDetails(details).WithCause(err)
+}
+
+func (p *Plugin) stackOverflow(err error) *abi.Error {
+	return abi.NewError(abi.CodeSandboxStackOverflow, "the plugin's calls went too deep").
+		WithDetails(map[string]any{"trap": engine.TrapStackOverflow, "stack": p.stack(err)}).WithCause(err)
+}
+
 // guestFailure tells an exit, a stack overflow and every other trap apart.
-func guestFailure(err error) *abi.Error {
-	var exit *sys.ExitError
-	if errors.As(err, &exit) {
-		return abi.NewError(abi.CodeSandboxExit, "the plugin exited with code %d instead of answering", exit.ExitCode()).
-			WithDetails(map[string]any{"exitCode": exit.ExitCode()}).WithCause(err)
+func (p *Plugin) guestFailure(err error) *abi.Error {
+	if code, exited := engine.ExitCode(err); exited {
+		return abi.NewError(abi.CodeSandboxExit, "the plugin exited with code %d instead of answering", code).
+			WithDetails(map[string]any{"exitCode": code}).WithCause(err)
 	}
-	reason := innermost(err)
-	details := map[string]any{"trap": reason, "stack": wasmStack(err)}
-	if reason == trapStackOverflow {
-		return abi.NewError(abi.CodeSandboxStackOverflow, "the plugin's calls went too deep").WithDetails(details).WithCause(err)
+	trap := engine.Trap(err)
+	if trap == engine.TrapStackOverflow {
+		return p.stackOverflow(err)
 	}
-	return abi.NewError(abi.CodeSandboxTrap, "the plugin failed: %s", reason).WithDetails(details).WithCause(err)
+	return abi.NewError(abi.CodeSandboxTrap, "the plugin failed: %s", trap).
+		WithDetails(map[string]any{"trap": trap, "stack": p.stack(err)}).WithCause(err)
 }
 
-// trapStackOverflow is how wazero names the one trap that has a code of its
-// own. wazero keeps its trap errors to itself, so their text is all there is; a
-// test provokes a real overflow and fails if the text ever changes.
-const trapStackOverflow = "stack overflow"
-
-// innermost gives the text of the error at the bottom of the chain, which for a
-// trap is its name and for anything else its first line.
-func innermost(err error) string {
-	for {
-		switch wrapped := err.(type) {
-		case interface{ Unwrap() error }:
-			if next := wrapped.Unwrap(); next != nil {
-				err = next
-				continue
-			}
-		case interface{ Unwrap() []error }:
-			if all := wrapped.Unwrap(); len(all) > 0 {
-				err = all[0]
-				continue
-			}
-		}
-		line, _, _ := strings.Cut(err.Error(), "\n")
-		return line
-	}
-}
-
-const maxStackFrames = 16
-
-// wasmStack lists the guest's functions that were running, innermost first, as
-// the engine's error tells them. It holds nothing of the host's own stack.
-func wasmStack(err error) []string {
-	_, trace, found := strings.Cut(err.Error(), "wasm stack trace:\n")
-	frames := []string{}
-	if !found {
-		return frames
-	}
-	for line := range strings.Lines(trace) {
-		frame, isFrame := strings.CutPrefix(line, "\t")
-		if !isFrame || len(frames) == maxStackFrames {
-			break
-		}
-		if name, _, _ := strings.Cut(strings.TrimSpace(frame), "("); name != "" && !strings.HasPrefix(name, "0x") {
-			frames = append(frames, strings.TrimPrefix(name, "."))
+// stack lists the functions of the guest that were running, innermost first. One
+// without a name is "$" and its index in the module as its author has it, before
+// the rewriter put its import before it.
+func (p *Plugin) stack(err error) []string {
+	frames := engine.Stack(err)
+	for i, frame := range frames {
+		index, numbered := strings.CutPrefix(frame, "$")
+		if n, err := strconv.Atoi(index); numbered && err == nil && n > p.imports {
+			frames[i] = "$" + strconv.Itoa(n-1)
 		}
 	}
 	return frames

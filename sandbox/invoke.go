@@ -1,47 +1,130 @@
 package sandbox
 
 import (
-	"bytes"
 	"context"
-	"errors"
-	"fmt"
-	"log/slog"
-
-	"github.com/tetratelabs/wazero/api"
-	"github.com/tetratelabs/wazero/experimental"
+	"strconv"
+	"time"
 
 	"vcphost/abi"
 	"vcphost/sandbox/hostfunc"
 )
 
-// Invoke runs one call in an instance of its own and returns the payload's
-// bytes, unchecked. It ends soon after ctx does. Its error is an [abi.Error]:
-// TOOL_TIMEOUT or TOOL_CANCELLED when ctx ended, RESOURCE_TOO_LARGE when a
-// resource limit was hit, SANDBOX.* when the guest failed, INVALID_TOOL_RESULT
-// when it returned no bytes to read, INVALID_ARGUMENT when the invocation is
-// larger than the plugin's limit.
+// How a call came to its instance, told in vcp.sandbox.
+const (
+	pathPooled = "pooled" // one that waited
+	pathMade   = "made"   // one that was made of the snapshot for this call
+	pathFresh  = "fresh"  // one that was started for this call
+)
+
+// Invoke runs one call and returns the payload's bytes, unchecked. It ends soon
+// after ctx does. Its error is an [abi.Error]: TOOL_TIMEOUT or TOOL_CANCELLED
+// when ctx ended, RESOURCE_TOO_LARGE when a resource limit was hit, SANDBOX.*
+// when the guest failed, INVALID_TOOL_RESULT when it returned no bytes to read,
+// INVALID_ARGUMENT when the invocation is larger than the plugin's limit.
 func (p *Plugin) Invoke(ctx context.Context, inv *abi.Invocation) (*abi.Reply, error) {
+	began := time.Now()
 	input, err := p.encode(inv)
 	if err != nil {
 		return nil, err
 	}
-	logger := p.sandbox.logger.With("plugin", p.name, "invocationId", inv.InvocationID)
-	call := hostfunc.NewCall(ctx, inv, p.grants, hostfunc.Limits{MaxLogBytes: p.limits.MaxLogBytes}, logger)
-	defer call.Close()
+	waited, err := p.sandbox.gate.enter(ctx, p)
+	if err != nil {
+		return nil, ended(ctx, err)
+	}
+	defer p.sandbox.gate.leave()
+	var queued time.Duration
+	if waited {
+		queued = time.Since(began)
+	}
+	p.sandbox.counters.running.Add(1)
+	defer p.sandbox.counters.running.Add(-1)
+	g, path, err := p.instance(ctx)
+	if err != nil {
+		return nil, p.failed(err)
+	}
+	call := hostfunc.NewCall(ctx, inv, p.grants, hostfunc.Limits{MaxLogBytes: p.limits.MaxLogBytes}, p.logger)
+	g.enter(ctx, call)
+	g.run.queued = queued
+	payload, err := g.answer(path, input)
+	reply, failure := g.reply(path, payload, err, began)
+	g.leave()
+	p.give(g, path)
+	if failure != nil {
+		return nil, p.failed(failure)
+	}
+	return reply, nil
+}
 
-	memory := &linearMemory{pool: &p.sandbox.memories, limit: p.limits.memoryBytes()}
-	guest, stop := withGrace(ctx)
-	defer stop()
-	payload, err := p.run(experimental.WithMemoryAllocator(withCall(guest, call), memory), call, input)
-	if failure := p.failure(ctx, call, memory, err); failure != nil {
-		p.sandbox.counters.failed.Add(1)
+// instance gives an instance for a call, started or not.
+func (p *Plugin) instance(ctx context.Context) (g *guest, path string, err error) {
+	if p.template != nil {
+		return p.acquire(ctx)
+	}
+	g, err = p.instantiate(ctx, p.sandbox.zero)
+	return g, pathFresh, err
+}
+
+// give takes the instance back after the call.
+func (p *Plugin) give(g *guest, path string) {
+	if path == pathFresh {
+		p.discard(g)
+		return
+	}
+	p.release(g)
+}
+
+func (g *guest) answer(path string, input []byte) ([]byte, error) {
+	if path == pathFresh {
+		if err := g.start(); err != nil {
+			return nil, err
+		}
+	}
+	return g.serve(input)
+}
+
+// reply makes of the end of a call what its caller gets. It is the last to look
+// at the state of the call, unless a host function still runs, which then is.
+func (g *guest) reply(path string, payload []byte, err error, began time.Time) (*abi.Reply, error) {
+	if g.run.abandoned {
+		return nil, ended(g.run.ctx, err)
+	}
+	call := g.run.call
+	defer call.Close()
+	if failure := g.plugin.failure(g, err); failure != nil {
 		return nil, failure
 	}
-	return &abi.Reply{Payload: payload, Warnings: call.Warnings()}, nil
+	g.out.end()
+	g.err.end()
+	return &abi.Reply{
+		Payload: payload, Warnings: call.Warnings(),
+		Extensions: abi.Extensions{abi.ExtensionSandbox: g.figures(path, began)},
+	}, nil
+}
+
+// figures is the extension vcp.sandbox of a result.
+func (g *guest) figures(path string, began time.Time) []byte {
+	out := make([]byte, 0, 160)
+	number := func(name string, value int64) {
+		out = append(append(append(out, '"'), name...), '"', ':')
+		out = append(strconv.AppendInt(out, value, 10), ',')
+	}
+	out = append(out, '{')
+	number("fuel", g.used())
+	number("memoryPeakBytes", int64(g.memoryBytes()))
+	number("wallMicros", time.Since(began).Microseconds())
+	number("queueMicros", g.run.queued.Microseconds())
+	out = append(append(out, `"isolation":"`...), g.plugin.isolation...)
+	out = append(append(out, `","path":"`...), path...)
+	return append(out, `"}`...)
+}
+
+func (p *Plugin) failed(err error) error {
+	p.sandbox.counters.failed.Add(1)
+	return err
 }
 
 func (p *Plugin) encode(inv *abi.Invocation) ([]byte, error) {
-	input, err := abi.Encode(inv)
+	input, err := inv.AppendJSON(make([]byte, 0, 512))
 	if err != nil {
 		return nil, abi.NewError(abi.CodeInternalError, "the invocation cannot be written").WithCause(err)
 	}
@@ -55,69 +138,4 @@ func (p *Plugin) encode(inv *abi.Invocation) ([]byte, error) {
 // overLimit is the form in which every limit that was hit is told.
 func overLimit(limit string, allowed, needed int64) map[string]any {
 	return map[string]any{"limit": limit, "allowed": allowed, "needed": needed, "setting": "sandbox." + limit}
-}
-
-// run makes an instance, hands it the input and copies its answer out.
-func (p *Plugin) run(ctx context.Context, call *hostfunc.Call, input []byte) (payload []byte, err error) {
-	stdout, stderr := call.LineWriter(slog.LevelInfo), call.LineWriter(slog.LevelWarn)
-	defer stdout.Flush()
-	defer stderr.Flush()
-	config := p.config.WithStdout(stdout).WithStderr(stderr).WithNanosleep(call.Sleep)
-	module, err := p.sandbox.runtime.InstantiateModule(ctx, p.compiled, config)
-	if err != nil {
-		return nil, fmt.Errorf("start an instance: %w", err)
-	}
-	p.sandbox.counters.started.Add(1)
-	p.sandbox.counters.running.Add(1)
-	defer p.sandbox.counters.running.Add(-1)
-	defer func() { err = errors.Join(err, module.Close(context.WithoutCancel(ctx))) }()
-
-	if p.start {
-		if _, err := module.ExportedFunction(exportInitialize).Call(ctx); err != nil {
-			return nil, fmt.Errorf("initialise the instance: %w", err)
-		}
-	}
-	address, err := p.deliver(ctx, module, input)
-	if err != nil {
-		return nil, err
-	}
-	packed, err := module.ExportedFunction(exportCall).Call(ctx, address, uint64(len(input)))
-	if err != nil {
-		return nil, fmt.Errorf("call the plugin: %w", err)
-	}
-	return p.collect(module.Memory(), packed[0])
-}
-
-// deliver writes the input into memory that the guest allocates for it.
-func (p *Plugin) deliver(ctx context.Context, module api.Module, input []byte) (address uint64, err error) {
-	allocated, err := module.ExportedFunction(exportAlloc).Call(ctx, uint64(len(input)))
-	if err != nil {
-		return 0, fmt.Errorf("allocate %d bytes for the invocation: %w", len(input), err)
-	}
-	address = uint64(uint32(allocated[0]))
-	if address == 0 {
-		return 0, abi.NewError(abi.CodeSandboxMemoryLimit, "the plugin has no room for an invocation of %d bytes", len(input)).
-			WithDetails(overLimit("memoryMiB", int64(p.limits.MemoryMiB), int64(p.limits.MemoryMiB)+1))
-	}
-	if !module.Memory().Write(uint32(address), input) {
-		return 0, abi.NewError(abi.CodeInvalidToolResult, "%s(%d) returned %d, which is outside the plugin's memory", exportAlloc, len(input), address)
-	}
-	return address, nil
-}
-
-// collect copies the payload that the guest's answer points to.
-func (p *Plugin) collect(memory api.Memory, packed uint64) ([]byte, error) {
-	address, size := uint32(packed>>32), uint32(packed)
-	switch {
-	case packed == 0 || size == 0:
-		return nil, abi.NewError(abi.CodeInvalidToolResult, "%s returned no payload", exportCall)
-	case int64(size) > p.limits.MaxOutputBytes:
-		return nil, abi.NewError(abi.CodeInvalidToolResult, "the payload has %d bytes, and the plugin may return %d", size, p.limits.MaxOutputBytes).
-			WithDetails(overLimit("maxOutputBytes", p.limits.MaxOutputBytes, int64(size)))
-	}
-	view, ok := memory.Read(address, size)
-	if !ok {
-		return nil, abi.NewError(abi.CodeInvalidToolResult, "%s returned address %d with %d bytes, which is outside the plugin's memory", exportCall, address, size)
-	}
-	return bytes.Clone(view), nil
 }

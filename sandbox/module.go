@@ -2,104 +2,111 @@ package sandbox
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
+	"sync"
 	"sync/atomic"
 
-	"github.com/tetratelabs/wazero"
-	"github.com/tetratelabs/wazero/api"
-
 	"vcphost/abi"
+	"vcphost/sandbox/engine"
 	"vcphost/sandbox/hostfunc"
+	"vcphost/sandbox/snapshot"
 	"vcphost/sandbox/wasmbin"
 )
 
-const (
-	pageBytes = 64 << 10
-	mebibyte  = 1 << 20
-)
-
-// Limits of a plugin; a zero field means its default.
-type Limits struct {
-	MemoryMiB      int   // linear memory; default 64
-	MaxInputBytes  int64 // the invocation; default 8 MiB
-	MaxOutputBytes int64 // the payload; default 8 MiB
-	MaxLogBytes    int   // all lines of one call; default 64 KiB, below zero none
-}
-
-func (l Limits) withDefaults() Limits {
-	if l.MemoryMiB <= 0 {
-		l.MemoryMiB = 64
-	}
-	if l.MaxInputBytes <= 0 {
-		l.MaxInputBytes = 8 * mebibyte
-	}
-	if l.MaxOutputBytes <= 0 {
-		l.MaxOutputBytes = 8 * mebibyte
-	}
-	return l
-}
-
-func (l Limits) memoryBytes() uint64 { return uint64(l.MemoryMiB) * mebibyte }
-
-// Module is what a plugin brings and what it was granted.
-type Module struct {
-	Name    string // of the plugin
-	Binary  []byte
-	Limits  Limits
-	Config  map[string]string // values that it may read; nil when not granted
-	KVBytes int64             // quota of its store in bytes; 0 when not granted
-}
-
-// Plugin is a module ready to be called. It is safe for concurrent use: every
-// call has an instance of its own.
+// Plugin is a module ready to be called. It is safe for concurrent use: no two
+// calls have the same instance at a time.
 type Plugin struct {
-	sandbox  *Sandbox
-	name     string
-	limits   Limits
-	grants   hostfunc.Grants
-	compiled wazero.CompiledModule
-	config   wazero.ModuleConfig // what all instances have in common
-	start    bool                // the module exports _initialize
-	closed   atomic.Bool
+	sandbox   *Sandbox
+	name      string
+	limits    Limits
+	isolation Isolation
+	grants    hostfunc.Grants
+
+	code      *engine.Code
+	rewritten *wasmbin.Rewritten
+	imports   int       // functions that the module itself imports
+	template  *template // nil where every call starts an instance
+	logger    *slog.Logger
+	idle      idle
+	lastKept  atomic.Int64 // Unix time in nanoseconds
+	refills   sync.WaitGroup
+	slice     atomic.Int64 // units of fuel that take about sliceTime
+	closed    atomic.Bool
 }
 
-// Open checks and compiles a module. A module that cannot be a plugin fails
-// with an [abi.Error] of code TOOL_DISABLED whose message names what is wrong
-// and whose details hold {"reason":"refused"}.
+// Open checks and compiles a module, starts it and takes its snapshot. A module
+// that cannot be a plugin fails with an [abi.Error] of code TOOL_DISABLED whose
+// message names what is wrong and whose details hold {"reason":"refused"}; one
+// that fails while it starts, with the code of that failure.
 func (s *Sandbox) Open(ctx context.Context, m Module) (*Plugin, error) {
 	p := &Plugin{
-		sandbox: s, name: m.Name, limits: m.Limits.withDefaults(),
-		config: wazero.NewModuleConfig().WithName("").WithStartFunctions().
-			WithRandSource(rand.Reader).WithSysWalltime().WithSysNanotime(),
+		sandbox: s, name: m.Name, limits: m.Limits.withDefaults(), isolation: m.Isolation,
+		logger: s.logger.With("plugin", m.Name),
 	}
-	if err := s.checkImports(m.Binary); err != nil {
-		return nil, refused(err)
+	p.slice.Store(firstSlice)
+	if p.isolation == "" {
+		p.isolation = IsolationCall
 	}
-	compiled, err := s.compile(ctx, m.Binary)
+	if p.isolation == IsolationShared && !s.opts.AllowShared {
+		return nil, refused(errors.New(`asks for the isolation "shared", which the administrator does not allow`))
+	}
+	if err := p.rewrite(m.Binary); err != nil {
+		return nil, err
+	}
+	code, err := s.engine.Compile(ctx, p.rewritten.Binary)
 	if err != nil {
-		return nil, refused(fmt.Errorf("does not compile: %w", err))
+		return nil, notCompiled(ctx, err)
 	}
-	p.compiled = compiled
-	if err := p.check(); err != nil {
-		return nil, errors.Join(refused(err), compiled.Close(ctx))
-	}
+	p.code = code
 	p.grants.Config = m.Config
-	if m.KVBytes > 0 && s.db != nil {
-		p.grants.KV = hostfunc.NewKVSpace(s.db, m.Name, m.KVBytes)
+	if m.KVBytes > 0 && s.opts.DB != nil {
+		p.grants.KV = hostfunc.NewKVSpace(s.opts.DB, m.Name, m.KVBytes)
 	}
+	if err := p.begin(ctx, m.Prepare); err != nil {
+		return nil, errors.Join(err, code.Close(ctx))
+	}
+	s.pool.open(p)
 	s.counters.open.Add(1)
 	return p, nil
 }
 
-// Close gives the compiled module back. It is idempotent.
-func (p *Plugin) Close(ctx context.Context) error {
-	if !p.closed.Swap(true) {
-		p.sandbox.counters.open.Add(-1)
+// begin checks what only the compiled module tells, and takes the snapshot.
+func (p *Plugin) begin(ctx context.Context, prepare []Prepare) error {
+	if err := p.check(); err != nil {
+		return refused(err)
 	}
-	return p.compiled.Close(ctx)
+	if p.isolation == IsolationFresh || p.isolation == IsolationCall && p.Unrestorable() != nil {
+		p.isolation = IsolationFresh
+		return nil
+	}
+	template, err := p.newTemplate(ctx, prepare)
+	p.template = template
+	return err
+}
+
+// Isolation is how the plugin's calls are kept apart, which differs from what was
+// asked for where the module cannot be restored.
+func (p *Plugin) Isolation() Isolation { return p.isolation }
+
+// Unrestorable says, for people, why an instance of the module cannot be put back
+// after a call; nil if it can.
+func (p *Plugin) Unrestorable() []string { return p.rewritten.Unrestorable }
+
+// Close gives the compiled module and all waiting instances back. It is
+// idempotent; calls must be over.
+func (p *Plugin) Close(ctx context.Context) error {
+	if p.closed.Swap(true) {
+		return nil
+	}
+	p.sandbox.counters.open.Add(-1)
+	errs := []error{p.drain(ctx)}
+	if p.template != nil {
+		errs = append(errs, p.template.image.Close())
+	}
+	return errors.Join(append(errs, p.code.Close(ctx))...)
 }
 
 func refused(err error) *abi.Error {
@@ -107,9 +114,39 @@ func refused(err error) *abi.Error {
 		WithDetails(map[string]string{"reason": "refused"}).WithCause(err)
 }
 
+// tooBig refuses a module for a limit that a setting raises.
+func tooBig(err error, limit, setting string, need, allowed int64) *abi.Error {
+	return abi.NewError(abi.CodeToolDisabled, "the module %s", err).WithDetails(map[string]any{
+		"reason": "refused", "limit": limit, "allowed": allowed, "needed": need, "setting": setting,
+	}).WithCause(err)
+}
+
+// rewrite checks the binary and gives it its fuel. Nothing of it was compiled
+// yet, and nothing is compiled that was not rewritten.
+func (p *Plugin) rewrite(binary []byte) error {
+	if err := p.checkImports(binary); err != nil {
+		return refused(err)
+	}
+	rewritten, err := wasmbin.Rewrite(binary, wasmbin.RewriteOptions{Limits: p.limits.binary(), VirtualMemory: true})
+	var over *wasmbin.LimitError
+	switch {
+	case errors.As(err, &over) && over.Limit == "memoryPages":
+		need := (over.Need*pageBytes + mebibyte - 1) / mebibyte
+		return tooBig(fmt.Errorf("needs %d MiB of memory at its start, and sandbox.memoryMiB allows %d", need, p.limits.MemoryMiB),
+			"memoryMiB", "sandbox.memoryMiB", need, int64(p.limits.MemoryMiB))
+	case errors.As(err, &over) && over.Limit == "tableElements":
+		return tooBig(fmt.Errorf("needs %d table elements, and sandbox.tableElements allows %d", over.Need, over.Max),
+			"tableElements", "sandbox.tableElements", over.Need, over.Max)
+	case err != nil:
+		return refused(fmt.Errorf("is %w", err))
+	}
+	p.rewritten = rewritten
+	return nil
+}
+
 // checkImports refuses what is no core module and what imports anything that
 // the host does not link.
-func (s *Sandbox) checkImports(binary []byte) error {
+func (p *Plugin) checkImports(binary []byte) error {
 	imports, err := wasmbin.Imports(binary)
 	if err == nil {
 		err = wasmbin.Check(binary)
@@ -120,30 +157,38 @@ func (s *Sandbox) checkImports(binary []byte) error {
 	case err != nil:
 		return fmt.Errorf("is %w", err)
 	}
+	p.imports = len(imports)
 	for _, i := range imports {
-		functions, ok := s.known[i.Module]
-		if _, known := functions[i.Name]; !ok || !known || i.Kind != wasmbin.Function {
+		if _, linked := p.sandbox.engine.Linked(i.Module, i.Name); !linked || i.Kind != wasmbin.Function || i.Module == refuelModule {
 			return fmt.Errorf("imports the %s %q of %q, which this host does not have", i.Kind, i.Name, i.Module)
 		}
 	}
 	return nil
 }
 
+// notCompiled tells a module that does not compile from one that costs too much.
+func notCompiled(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ended(ctx, err)
+	}
+	var failed *engine.CompileError
+	if errors.As(err, &failed) && failed.Setting != "" {
+		return abi.NewError(abi.CodeToolDisabled, "the module could not be compiled within limits: %s", failed).
+			WithDetails(map[string]any{"reason": "refused", "limit": failed.Limit, "setting": failed.Setting}).WithCause(err)
+	}
+	return refused(fmt.Errorf("does not compile: %w", err))
+}
+
+// check holds what the module imports and exports against the binding.
 func (p *Plugin) check() error {
-	for _, imported := range p.compiled.ImportedFunctions() {
-		module, name, _ := imported.Import()
-		linked := p.sandbox.known[module][name]
-		if !sameSignature(imported, linked.ParamTypes(), linked.ResultTypes()) {
-			return fmt.Errorf("imports %q of %q as %s, and it is %s", name, module,
-				signature(imported.ParamTypes(), imported.ResultTypes()), signature(linked.ParamTypes(), linked.ResultTypes()))
+	for _, imported := range p.code.Imports() {
+		linked, _ := p.sandbox.engine.Linked(imported.Module, imported.Name)
+		if !same(imported.Signature, linked) {
+			return fmt.Errorf("imports %q of %q as %s, and it is %s", imported.Name, imported.Module, imported.Signature, linked)
 		}
 	}
-	memory, ok := p.compiled.ExportedMemories()["memory"]
-	if !ok {
+	if !p.code.ExportsMemory("memory") {
 		return errors.New(`does not export its memory as "memory"`)
-	}
-	if need := uint64(memory.Min()) * pageBytes; need > p.limits.memoryBytes() {
-		return fmt.Errorf("needs %d MiB of memory at its start, and sandbox.memoryMiB allows %d", (need+mebibyte-1)/mebibyte, p.limits.MemoryMiB)
 	}
 	return p.checkExports()
 }
@@ -158,44 +203,36 @@ const (
 )
 
 func (p *Plugin) checkExports() error {
-	i32, i64 := api.ValueTypeI32, api.ValueTypeI64
-	exports := p.compiled.ExportedFunctions()
+	i32, i64 := engine.I32, engine.I64
 	for _, want := range []struct {
 		name            string
-		params, results []api.ValueType
+		params, results []engine.ValueType
 		optional        bool
 	}{
 		{exportMark, nil, nil, false},
-		{exportAlloc, []api.ValueType{i32}, []api.ValueType{i32}, false},
-		{exportCall, []api.ValueType{i32, i32}, []api.ValueType{i64}, false},
+		{exportAlloc, []engine.ValueType{i32}, []engine.ValueType{i32}, false},
+		{exportCall, []engine.ValueType{i32, i32}, []engine.ValueType{i64}, false},
 		{exportInitialize, nil, nil, true},
 		{exportPrepare, nil, nil, true},
 	} {
-		got, ok := exports[want.name]
+		got, ok := p.code.Export(want.name)
+		expected := engine.Signature{Params: want.params, Results: want.results}
 		switch {
 		case !ok && !want.optional:
 			return fmt.Errorf("does not export the function %q, which binding vcp needs", want.name)
-		case ok && !sameSignature(got, want.params, want.results):
-			return fmt.Errorf("exports %q as %s, and binding vcp has it as %s", want.name,
-				signature(got.ParamTypes(), got.ResultTypes()), signature(want.params, want.results))
+		case ok && !same(got, expected):
+			return fmt.Errorf("exports %q as %s, and binding vcp has it as %s", want.name, got, expected)
 		}
 	}
-	_, p.start = exports[exportInitialize]
 	return nil
 }
 
-func sameSignature(f api.FunctionDefinition, params, results []api.ValueType) bool {
-	return slices.Equal(f.ParamTypes(), params) && slices.Equal(f.ResultTypes(), results)
+func same(a, b engine.Signature) bool {
+	return slices.Equal(a.Params, b.Params) && slices.Equal(a.Results, b.Results)
 }
 
-func signature(params, results []api.ValueType) string {
-	return fmt.Sprintf("%v -> %v", typeNames(params), typeNames(results))
-}
-
-func typeNames(types []api.ValueType) []string {
-	names := make([]string, len(types))
-	for i, t := range types {
-		names[i] = api.ValueTypeName(t)
-	}
-	return names
+// template is what the instances of a plugin are made from and put back to.
+type template struct {
+	image   *snapshot.Image
+	globals []uint64 // in the order of Rewritten.Globals
 }

@@ -69,7 +69,7 @@ func TestOpenRefusesByName(t *testing.T) {
 		{"a version from the future", []byte("\x00asm\x02\x00\x00\x00"), "version 2"},
 		{"cut in the header", good[:6], "not a WebAssembly binary"},
 		{"cut in the code", good[:len(good)-40], "malformed"},
-		{"a claim of four billion parameters", []byte("\x00asm\x01\x00\x00\x00\x01\x07\x01\x60\xff\xff\xff\xff\x0f"), "over a limit: 4294967295 parameters"},
+		{"a claim of four billion parameters", []byte("\x00asm\x01\x00\x00\x00\x01\x07\x01\x60\xff\xff\xff\xff\x0f"), "params is 4294967295, and 1000 is allowed"},
 		{"an unknown module", imports("env", "abort", sig(4, 0)), `"abort" of "env"`},
 		{"an unknown vcp function", imports("vcp", "resource_destroy", sig(1, 1)), `"resource_destroy" of "vcp"`},
 		{"an unknown WASI function", imports("wasi_snapshot_preview1", "sock_bind", sig(1, 1)), `"sock_bind"`},
@@ -132,9 +132,6 @@ func TestGuestFailuresHaveStableCodes(t *testing.T) {
 		{"an oversize payload", wasmbuild.Guest{Body: returns(wasmbuild.Packed(0, 9<<20))}, abi.CodeInvalidToolResult},
 		{"no room for the input", wasmbuild.Guest{AllocResult: -1}, abi.CodeSandboxMemoryLimit},
 		{"room outside memory", wasmbuild.Guest{AllocResult: -16}, abi.CodeInvalidToolResult},
-		{"a trap at start", wasmbuild.Guest{Extra: func(m *wasmbuild.Module) {
-			m.Start(m.Function(wasmbuild.Signature{}, nil, wasmbuild.Unreachable()))
-		}}, abi.CodeSandboxTrap},
 		{"a trap after memory was refused", wasmbuild.Guest{Body: func(*wasmbuild.Module) [][]byte {
 			return [][]byte{wasmbuild.I32Const(5000), wasmbuild.MemoryGrow(), wasmbuild.Drop(), wasmbuild.Unreachable()}
 		}}, abi.CodeSandboxMemoryLimit},

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"vcphost/sandbox/engine"
 )
 
 // TestABI1IsFrozen: a name, once released, keeps its type. New names go to the
@@ -31,21 +33,23 @@ http_read (i32 i32 i32) i32
 http_close (i32) i32
 call_tool (i32 i32) i32
 `
-	linked := newSandbox(t).known[vcpModule]
+	linked := newSandbox(t).engine
 	var list strings.Builder
+	names := func(types []engine.ValueType) string {
+		text := engine.Signature{Params: types}.String() // [i32 i64] -> []
+		return text[1:strings.Index(text, "]")]
+	}
 	for _, f := range vcpFunctions() {
-		definition := linked[f.name]
-		if definition == nil {
+		signature, ok := linked.Linked(vcpModule, f.name)
+		if !ok {
 			t.Fatalf("%s is not linked", f.name)
 		}
-		params := strings.Join(typeNames(definition.ParamTypes()), " ")
-		results := strings.Join(typeNames(definition.ResultTypes()), " ")
-		list.WriteString(strings.TrimSpace(fmt.Sprintf("%s (%s) %s", f.name, params, results)) + "\n")
+		list.WriteString(strings.TrimSpace(fmt.Sprintf("%s (%s) %s", f.name, names(signature.Params), names(signature.Results))) + "\n")
 	}
 	if got := list.String(); got != frozen {
 		t.Errorf("got\n%s\nwant\n%s", got, frozen)
 	}
-	if got, want := len(linked), strings.Count(frozen, "\n"); got != want {
+	if got, want := len(vcpFunctions()), strings.Count(frozen, "\n"); got != want {
 		t.Errorf("%d functions are linked, %d are frozen", got, want)
 	}
 }

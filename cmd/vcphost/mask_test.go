@@ -28,6 +28,8 @@ var (
 	// The size of a picture depends on the compressor of the toolchain.
 	maskedPicture = regexp.MustCompile(`("mimeType": "image/png",\s+"fileName": "[^"]*",\s+"sizeBytes": )\d+`)
 	maskedBytes   = regexp.MustCompile(`(image/png, (?:\d+ × \d+ px, )?)\d+ bytes`)
+	// What a call cost, and whether an instance waited for it.
+	maskedSandbox = regexp.MustCompile(`("vcp\.sandbox":) ?\{\s*"fuel":[^}]*?("isolation": ?"[a-z]+")[^}]*\}`)
 	maskedVersion = regexp.MustCompile(`(?m)^vcphost \S.*$`)
 )
 
@@ -56,6 +58,7 @@ func (m *mask) apply(text string) string {
 	text = maskedDeadline.ReplaceAllString(text, "${1}<time>")
 	text = maskedPicture.ReplaceAllString(text, "${1}<bytes>")
 	text = maskedBytes.ReplaceAllString(text, "${1}<n> bytes")
+	text = maskedSandbox.ReplaceAllString(text, "$1 { <figures>, $2 }")
 	text = maskedVersion.ReplaceAllString(text, "vcphost <version>")
 	return m.fixed.Replace(text)
 }

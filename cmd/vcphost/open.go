@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"os/user"
+	"path"
 	"path/filepath"
 
 	"vcphost/abi"
@@ -132,7 +133,7 @@ func (p *Program) open(ctx context.Context, verb string, what needs) (app *appli
 		p.logger().Warn("old results could not be removed", "error", err)
 	}
 	app.sandbox, err = sandbox.New(ctx, &sandbox.Options{
-		CacheDir: filepath.Join(app.store.dir, "cache"), DB: app.store.db, Logger: p.logger(),
+		CacheDir: cacheDir(app.store.dir), DB: app.store.db, Logger: p.logger(),
 	})
 	if err != nil {
 		return app, err
@@ -143,6 +144,16 @@ func (p *Program) open(ctx context.Context, verb string, what needs) (app *appli
 		Kinds:     map[string]host.Kind{"wasm": {Open: app.openModule, Trust: abi.TrustWASM}},
 	})
 	return app, err
+}
+
+// cacheDir is where compiled modules lie: in the data directory, or where a link
+// of that name leads to, which is the administrator's to set.
+func cacheDir(data string) string {
+	dir := filepath.Join(data, "cache")
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		return real
+	}
+	return dir
 }
 
 func (a *application) close(ctx context.Context) error {
@@ -179,10 +190,16 @@ func (a *application) openModule(ctx context.Context, plugin *registry.Plugin) (
 		Name: plugin.Name, Binary: binary,
 		Limits: sandbox.Limits{
 			MemoryMiB:      int(manifest.Sandbox.MemoryMiB),
+			TableElements:  int(manifest.Sandbox.TableElements),
+			Fuel:           manifest.Sandbox.Fuel,
 			MaxInputBytes:  manifest.Sandbox.MaxInputBytes,
 			MaxOutputBytes: manifest.Sandbox.MaxOutputBytes,
 			MaxLogBytes:    logBytes(manifest.Sandbox.MaxLogBytes),
 		},
+	}
+	module.Isolation = sandbox.Isolation(manifest.Sandbox.Isolation)
+	if module.Prepare, err = prepareCalls(plugin); err != nil {
+		return nil, err
 	}
 	var keys []string
 	for _, permission := range manifest.Sandbox.Permissions {
@@ -203,6 +220,29 @@ func (a *application) openModule(ctx context.Context, plugin *registry.Plugin) (
 		return nil, err
 	}
 	return opened, nil
+}
+
+// maxPreparedBytes bounds a file that a prepare call refers to.
+const maxPreparedBytes = 8 << 20
+
+// prepareCalls reads the calls that warm the plugin before its snapshot.
+func prepareCalls(plugin *registry.Plugin) ([]sandbox.Prepare, error) {
+	var list []sandbox.Prepare
+	for _, call := range plugin.Manifest.Sandbox.Prepare {
+		prepare := sandbox.Prepare{Command: call.Command, Arguments: call.Arguments, Files: map[string][]byte{}}
+		for _, name := range call.Files {
+			content, err := fs.ReadFile(plugin.FS, path.Clean(name))
+			switch {
+			case err != nil:
+				return nil, refusedModule("cannot be prepared", err)
+			case len(content) > maxPreparedBytes:
+				return nil, refusedModule("cannot be prepared", fmt.Errorf("%s has %d bytes, %d are allowed", name, len(content), maxPreparedBytes))
+			}
+			prepare.Files[name] = content
+		}
+		list = append(list, prepare)
+	}
+	return list, nil
 }
 
 func readModule(folder fs.FS, name string) ([]byte, error) {

@@ -192,7 +192,7 @@ func TestDocsHaveEveryHostFunction(t *testing.T) {
 	functions := 0
 	ast.Inspect(source(t, "sandbox/vcp.go"), func(node ast.Node) bool {
 		row, ok := node.(*ast.CompositeLit)
-		if !ok || row.Type != nil || len(row.Elts) != 5 {
+		if !ok || row.Type != nil || len(row.Elts) != 6 {
 			return true
 		}
 		name, isText := literal(row.Elts[0])

@@ -129,7 +129,7 @@ func TestStatistics(t *testing.T) {
 	}
 	if told.Version != "v9" || told.StartedAt == "" || told.UptimeSeconds <= 0 || told.CallsRunning == nil || *told.CallsRunning != 0 ||
 		told.Plugins["ready"] != 1 || told.Queue == nil || told.Queue.Admitted != 4 || told.Store == nil || told.Store.FreeBytes != 10 || told.Store.Short ||
-		told.Sandbox == nil || told.Sandbox.OpenModules != 1 || told.Sandbox.Instances != 3 ||
+		told.Sandbox == nil || told.Sandbox.OpenModules != 1 || told.Sandbox.Instances != 2 ||
 		told.Memory.HeapBytes == 0 || told.Memory.TotalBytes < told.Memory.HeapBytes || told.Goroutines == 0 {
 		t.Errorf("the statistics are %s", body)
 	}
