@@ -19,9 +19,10 @@ type emitter struct {
 	helpers     helperSet
 	weights     []uint64 // those that are still to come
 	data        []uint32 // the index that each data segment has now
-	passive     uint32   // data segments that stay
+	passive     []uint32 // the lengths of the data segments that stay
 
 	out []byte // the code section
+	err error
 }
 
 func newEmitter(m *module, s *scan, virtual bool) *emitter {
@@ -48,17 +49,17 @@ func (e *emitter) renumberData() {
 	e.data = make([]uint32, len(e.m.data))
 	for i, d := range e.m.data {
 		if d.passive {
-			e.data[i] = e.passive
-			e.passive++
+			e.data[i] = uint32(len(e.passive))
+			e.passive = append(e.passive, uint32(len(d.content)))
 		}
 	}
 	for i, d := range e.m.data {
 		if !d.passive {
-			e.data[i] = e.passive
+			e.data[i] = uint32(len(e.passive))
 		}
 	}
 	if e.scan.lifted {
-		e.passive++
+		e.passive = append(e.passive, 0)
 	}
 }
 
@@ -73,6 +74,7 @@ func (e *emitter) code() error {
 	for i, old := range e.m.bodies {
 		c := &code{reader: reader{data: old, m: e.m, copy: true, out: body[:0]}}
 		e.function(c)
+		c.fail2(e.err)
 		if c.err != nil {
 			return fmt.Errorf("rewrite function %d: %w", int(e.m.importedFunctions)+i, c.err)
 		}
@@ -156,7 +158,7 @@ func (e *emitter) finish(size int) *Rewritten {
 		switch p := parts[id]; {
 		case id == sectionDataCount:
 			if e.m.hasDataCount {
-				out = appendSection(out, id, appendU32(nil, e.passive))
+				out = appendSection(out, id, appendU32(nil, uint32(len(e.passive))))
 			}
 		case p.count > 0:
 			head := appendU32(nil, p.count)
