@@ -1,18 +1,17 @@
 package deploy
 
 import (
-	"bytes"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"vcphost/internal/lockbuf"
 )
 
 // image is what the Dockerfile makes, without an engine of containers: a root
@@ -45,7 +44,7 @@ func runImage(t *testing.T, binary string) {
 	for n, word := range started {
 		started[n] = strings.Replace(word, "0.0.0.0:"+only(t, list, "EXPOSE"), "127.0.0.1:0", 1)
 	}
-	var log lockedBuffer
+	var log lockbuf.Buffer
 	server := i.command(started...)
 	server.Stdout, server.Stderr = &log, &log
 	if err := server.Start(); err != nil {
@@ -54,7 +53,7 @@ func runImage(t *testing.T, binary string) {
 	ended := make(chan error, 1)
 	go func() { ended <- server.Wait() }()
 	t.Cleanup(func() { _ = server.Process.Kill() }) // it may have ended by itself
-	at := log.await(t, regexp.MustCompile(`"msg":"serving","addr":"([^"]+)"`), ended)
+	at := await(t, &log, regexp.MustCompile(`"msg":"serving","addr":"([^"]+)"`), ended)
 	if out, err := i.command("healthcheck", "--addr", at).CombinedOutput(); err != nil {
 		t.Errorf("healthcheck: %v\n%s", err, out)
 	}
@@ -126,28 +125,8 @@ func (i *image) command(args ...string) *exec.Cmd {
 	return command
 }
 
-// lockedBuffer is output that is read while it is written.
-type lockedBuffer struct {
-	mu  sync.Mutex
-	all bytes.Buffer
-}
-
-var _ io.Writer = (*lockedBuffer)(nil)
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.all.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.all.String()
-}
-
 // await gives the first group of the form, once it is there.
-func (b *lockedBuffer) await(t *testing.T, form *regexp.Regexp, ended <-chan error) string {
+func await(t *testing.T, b *lockbuf.Buffer, form *regexp.Regexp, ended <-chan error) string {
 	t.Helper()
 	for began := time.Now(); time.Since(began) < 30*time.Second; time.Sleep(10 * time.Millisecond) {
 		if found := form.FindStringSubmatch(b.String()); found != nil {
