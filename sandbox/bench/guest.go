@@ -23,6 +23,7 @@ type guest struct {
 	sum        uint32 // the answer's data.sum, where counted is true
 	counted    bool   // the answer tells how many calls the instance has served
 	missing    string // why the guest cannot be measured here
+	dir        string // for what hosts keep on disk
 }
 
 // input is the invocation as a guest gets it. The sandbox writes it anew for each

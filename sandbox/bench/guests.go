@@ -98,13 +98,14 @@ func loops() []entry {
 }
 
 // make builds the guests of a list; what is not installed is told in the guest.
-func makeGuests(ctx context.Context, list []entry, short bool) ([]*guest, error) {
+func (w workshop) make(ctx context.Context, list []entry, short bool) ([]*guest, error) {
 	var made []*guest
 	for _, e := range list {
 		if short && e.long {
 			continue
 		}
 		g := e.guest
+		g.dir = w.dir
 		var err error
 		g.vcp, g.extism, err = e.build(ctx)
 		switch {

@@ -75,51 +75,69 @@ func (l *lab) row(ctx context.Context, g *guest, list []column) (row, error) {
 		r.series, failed = l.plan.race(g, runners)
 	}
 	for _, one := range runners {
-		if one.pooled != nil && one.column == ours {
-			fast, all := one.pooled()
-			r.fast = fmt.Sprintf("%.1f %%", 100*float64(fast)/float64(max(all, 1)))
-		}
+		r.noteFast(one)
 		failed = errors.Join(failed, one.close())
 	}
 	return r, failed
 }
 
+// noteFast keeps what share of our calls took the fast path.
+func (r *row) noteFast(one *runner) {
+	if one.pooled != nil && one.column == ours {
+		fast, all := one.pooled()
+		r.fast = fmt.Sprintf("%.1f %%", 100*float64(fast)/float64(max(all, 1)))
+	}
+}
+
+// rows measures everything.
 func (l *lab) rows(ctx context.Context, w workshop, short bool) ([]row, error) {
 	l.log("building the guests")
 	classes, err := w.classes()
 	if err != nil {
 		return nil, err
 	}
-	small, err := makeGuests(ctx, classes, short)
+	small, err := w.make(ctx, classes, short)
 	if err != nil {
 		return nil, err
 	}
-	heavy, err := makeGuests(ctx, loops(), short)
+	heavy, err := w.make(ctx, loops(), short)
 	if err != nil {
 		return nil, err
 	}
+	var rows []row
+	measure := func(do func() (row, error)) {
+		if err != nil {
+			return
+		}
+		var next row
+		if next, err = do(); err == nil {
+			l.log("%s", next.name)
+			rows = append(rows, next)
+		}
+	}
+	for _, g := range small {
+		measure(func() (row, error) { return l.row(ctx, g, allColumns()) })
+	}
+	for _, g := range heavy {
+		measure(func() (row, error) { return l.row(ctx, g, []column{ours, wazeroWarm, wazeroStoppable, wazyWarm}) })
+	}
+	for _, g := range small {
+		if g.name == nameFourPages || g.name == nameGoJSON && !short {
+			measure(func() (row, error) { return l.crowd(ctx, g) })
+			measure(func() (row, error) { return l.firstAnswer(ctx, g, false) })
+			measure(func() (row, error) { return l.firstAnswer(ctx, g, true) })
+		}
+	}
+	return rows, err
+}
+
+// allColumns are those of a guest with a small job.
+func allColumns() []column {
 	var all []column
 	for c := range columns {
 		if c != oursShared && c != oursFresh {
 			all = append(all, c)
 		}
 	}
-	var rows []row
-	for _, group := range []struct {
-		guests  []*guest
-		columns []column
-	}{
-		{small, all},
-		{heavy, []column{ours, wazeroWarm, wazeroStoppable, wazyWarm}},
-	} {
-		for _, g := range group.guests {
-			l.log("%s", g.name)
-			r, err := l.row(ctx, g, group.columns)
-			if err != nil {
-				return nil, err
-			}
-			rows = append(rows, r)
-		}
-	}
-	return rows, nil
+	return all
 }
