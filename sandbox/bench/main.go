@@ -89,5 +89,10 @@ func measure(ctx context.Context, p plan, short bool, out *bytes.Buffer) (err er
 	if err != nil {
 		return err
 	}
-	return writeTable(out, rows)
+	fmt.Fprintf(out, "%s: medians of %d alternating rounds of %v a column.\n\n", machine(time.Now()), p.rounds, p.slot)
+	if err := writeTable(out, rows); err != nil {
+		return err
+	}
+	out.WriteString("\n")
+	return writeGoals(out, goals(rows))
 }
