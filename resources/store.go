@@ -195,6 +195,10 @@ func (r *Reader) Read(p []byte) (int, error) { return r.bytes.Read(p) }
 // WriteTo implements [io.WriterTo]: it writes what is left, a chunk at a time.
 func (r *Reader) WriteTo(w io.Writer) (int64, error) { return r.bytes.WriteTo(w) }
 
+// WriteNext writes the next n bytes, a chunk at a time. The error is
+// [io.ErrUnexpectedEOF] if there are fewer.
+func (r *Reader) WriteNext(w io.Writer, n int64) (int64, error) { return r.bytes.WriteNext(w, n) }
+
 // ReadAt implements [io.ReaderAt].
 func (r *Reader) ReadAt(p []byte, off int64) (int, error) { return r.bytes.ReadAt(p, off) }
 

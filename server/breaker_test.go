@@ -65,6 +65,12 @@ func TestABreakerIsSeenAndReset(t *testing.T) {
 		if _, _, body := s.Do(t, "GET", "/v1/plugins", "", ""); !strings.Contains(string(body), `"breaker":"`+want+`"`) {
 			t.Errorf("the breaker is not %s: %s", want, body)
 		}
+		_, _, body := s.Do(t, "GET", "/v1/stats", "", "")
+		var stats struct{ Breakers []host.BreakerStatus }
+		if err := json.Unmarshal(body, &stats); err != nil || len(stats.Breakers) != 1 || stats.Breakers[0].Plugin != "Tiny" ||
+			string(stats.Breakers[0].State) != want || stats.Breakers[0].Opened != 1 || stats.Breakers[0].Refused != 1 {
+			t.Errorf("the statistics have no breaker that is %s: %v %s", want, err, body)
+		}
 	}
 	wantBreaker("open")
 	transport.broken.Store(false)

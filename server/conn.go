@@ -6,14 +6,16 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"vcphost/server/pace"
 )
 
 // pieceBytes is how much of an answer a client must take within the write
-// time-out. What fits into the buffers of the system counts as taken.
+// time-out.
 const pieceBytes = 64 << 10
 
 // listener hands out connections that have the limits of this package: at most
-// so many at a time, and each write in pieces with a time-out of their own. A
+// so many at a time, and a time-out for each piece of what is written. A
 // connection too many is told so and closed.
 type listener struct {
 	net.Listener
@@ -49,22 +51,14 @@ type conn struct {
 	late atomic.Bool // the client may still send what nobody will read
 }
 
-// Write writes in pieces. A client that takes less than one of them within the
-// time-out is given up.
-func (c *conn) Write(p []byte) (int, error) {
-	for written := 0; ; {
-		piece := p[written:min(len(p), written+pieceBytes)]
-		if !c.held.Load() {
-			if err := c.Conn.SetWriteDeadline(time.Now().Add(c.of.writeStall)); err != nil {
-				return written, err
-			}
-		}
-		n, err := c.Conn.Write(piece)
-		written += n
-		if err != nil || written == len(p) {
-			return written, err
-		}
+// Write gives up a client that takes less than a piece within the time-out.
+func (c *conn) Write(p []byte) (int, error) { return pace.Write(c.Conn, p, pieceBytes, c.extend) }
+
+func (c *conn) extend() error {
+	if c.held.Load() {
+		return nil
 	}
+	return c.Conn.SetWriteDeadline(time.Now().Add(c.of.writeStall))
 }
 
 // SetWriteDeadline takes the place of the time-out until it is called with zero.

@@ -1,7 +1,6 @@
 package server_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -9,31 +8,21 @@ import (
 	"sync"
 	"testing"
 
+	"vcphost/internal/lockbuf"
 	"vcphost/server"
 	"vcphost/server/servertest"
 )
 
 // floodLog is a log that many write to.
-type floodLog struct {
-	mu    sync.Mutex
-	lines bytes.Buffer
-}
-
-func (l *floodLog) Write(line []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.lines.Write(line)
-}
+type floodLog struct{ lockbuf.Buffer }
 
 // requests gives the lines about requests by request id.
 func (l *floodLog) requests(t *testing.T) map[string]map[string]any {
 	t.Helper()
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	byID := map[string]map[string]any{}
-	for line := range bytes.Lines(l.lines.Bytes()) {
+	for line := range strings.Lines(l.String()) {
 		var entry map[string]any
-		if err := json.Unmarshal(line, &entry); err != nil {
+		if err := json.Unmarshal([]byte(line), &entry); err != nil {
 			t.Fatalf("%v in %q", err, line)
 		}
 		if entry["msg"] == "request" {

@@ -22,7 +22,7 @@ func FuzzRouter(f *testing.F) {
 	const call = `{"tool":"Tiny.Run","arguments":{"n":1},"options":{"view":"ai","maxCharacters":9}}`
 	const block = "<<<[TOOL_REQUEST]>>>\ntool_name:「始」Tiny「末」,\ncommand1:「始」Run「末」,\nn1:「始」1「末」\n<<<[END_TOOL_REQUEST]>>>"
 	w := servertest.Start(f, &servertest.Options{Change: func(o *server.Options) {
-		o.ReadTimeout = 100 * time.Millisecond
+		o.ReadTimeout = time.Second
 		o.API.MaxUploadBytes = 64 << 10
 	}})
 	asJSON, asText, key := "Content-Type: application/json", "Content-Type: text/plain", "Authorization: Bearer KEY"

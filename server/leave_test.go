@@ -239,6 +239,7 @@ func TestAClientThatLeavesStopsItsCall(t *testing.T) {
 				"a command":         s.raw("/v1/tools/Tiny/Run", "application/json", "*/*", `{}`),
 				"a text":            s.raw("/v1/human/tool", "text/plain", "*/*", textCalls),
 				"a call with event": s.raw("/v1/human/tool", "application/json", "text/event-stream", `{"tool":"Tiny.Run","arguments":{}}`),
+				"a text, events":    s.raw("/v1/human/tool", "text/plain", "text/event-stream", textCalls),
 			}
 			for what, send := range requests {
 				for _, way := range ways {

@@ -140,7 +140,7 @@ func (p *Program) open(ctx context.Context, verb string, what needs) (app *appli
 	}
 	app.host, err = host.New(host.Options{
 		Registry: app.registry, Resources: app.store.resources, Recorder: app.store.results, Logger: p.logger(),
-		Observers: p.serving.observe(app),
+		Observers: p.serving.observe(app), Breaker: p.serving.breaker(),
 		Kinds:     map[string]host.Kind{"wasm": {Open: app.openModule, Trust: abi.TrustWASM}},
 	})
 	return app, err

@@ -13,6 +13,7 @@ import (
 
 	"vcphost/abi"
 	"vcphost/internal/config"
+	"vcphost/internal/lockbuf"
 )
 
 // The plugin that the README shows is built and called as it stands there.
@@ -83,7 +84,7 @@ func TestTheServerOfTheREADMEWorks(t *testing.T) {
 	if err != nil {
 		t.Skip("there is no curl")
 	}
-	var stdout, stderr lines
+	var stdout, stderr lockbuf.Buffer
 	program := &Program{
 		Args: append(strings.Fields(verb), "--addr", "127.0.0.1:0", "--data", newData(t)), Stdin: strings.NewReader(""),
 		Stdout: &stdout, Stderr: &stderr, Bundled: exampleFS(t), LookupEnv: func(string) (string, bool) { return "", false },

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -11,33 +10,16 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
+
+	"vcphost/internal/lockbuf"
 )
-
-// lines collects what a process writes. It is safe for concurrent use.
-type lines struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
 
 // served is the real program serving as a process of its own.
 type served struct {
 	command     *exec.Cmd
-	stdout, log lines
+	stdout, log lockbuf.Buffer
 	url, secret string
 	ended       chan struct{} // the process is gone, and its output complete
 }

@@ -98,6 +98,18 @@ func (s *serving) observe(app *application) []host.Observer {
 	return observers
 }
 
+// breaker says when the circuit breaker of a plugin opens.
+func (s *serving) breaker() host.BreakerOptions {
+	if s == nil {
+		return host.BreakerOptions{}
+	}
+	bounds := s.settings.Limits
+	if bounds.BreakerFailures == 0 {
+		return host.BreakerOptions{Failures: -1}
+	}
+	return host.BreakerOptions{Failures: bounds.BreakerFailures, Pause: bounds.BreakerPause}
+}
+
 // resourcesURL is where resources are found from outside, "" without a base
 // URL.
 func (s *serving) resourcesURL() string {

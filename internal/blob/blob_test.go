@@ -133,6 +133,45 @@ func TestWritesOfEverySize(t *testing.T) {
 	}
 }
 
+func TestWriteNext(t *testing.T) {
+	onBoth(t, func(t *testing.T, db kv.DB) {
+		s := New(db)
+		data := pattern(3*ChunkBytes + 777)
+		put(t, s, "a", data)
+		r, err := s.Open("a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		for _, test := range []struct {
+			name    string
+			from, n int
+			short   bool
+		}{
+			{"nothing", 5, 0, false},
+			{"within a chunk", 5, 100, false},
+			{"to the end of a chunk", ChunkBytes - 7, 7, false},
+			{"over the ends of two", ChunkBytes - 7, ChunkBytes + 20, false},
+			{"all", 0, len(data), false},
+			{"more than there is", len(data) - 9, 10, true},
+			{"after the end", len(data) + 9, 1, true},
+		} {
+			if _, err := r.Seek(int64(test.from), io.SeekStart); err != nil {
+				t.Fatal(err)
+			}
+			var got bytes.Buffer
+			n, err := r.WriteNext(&got, int64(test.n))
+			want := data[min(test.from, len(data)):min(test.from+test.n, len(data))]
+			if n != int64(len(want)) || !bytes.Equal(got.Bytes(), want) || errors.Is(err, io.ErrUnexpectedEOF) != test.short || !test.short && err != nil {
+				t.Errorf("%s: wrote %d bytes, %v; want %d", test.name, n, err, len(want))
+			}
+			if at, _ := r.Seek(0, io.SeekCurrent); at != int64(test.from)+n {
+				t.Errorf("%s: the position is %d after %d bytes from %d", test.name, at, n, test.from)
+			}
+		}
+	})
+}
+
 func TestRandomOffsets(t *testing.T) {
 	onBoth(t, func(t *testing.T, db kv.DB) {
 		s := New(db)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 
 	"vcphost/internal/kv"
 )
@@ -87,22 +88,37 @@ func (r *Reader) Read(p []byte) (int, error) {
 
 // WriteTo implements io.WriterTo: it writes what is left, a chunk at a time.
 func (r *Reader) WriteTo(w io.Writer) (int64, error) {
-	var total int64
-	for {
+	written, err := r.writeNext(w, math.MaxInt64)
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return written, err
+}
+
+// WriteNext writes the next n bytes, a chunk at a time. The error is
+// io.ErrUnexpectedEOF if there are fewer.
+func (r *Reader) WriteNext(w io.Writer, n int64) (int64, error) {
+	written, err := r.writeNext(w, n)
+	if errors.Is(err, io.EOF) {
+		err = fmt.Errorf("read blob %s: %w", r.id, io.ErrUnexpectedEOF)
+	}
+	return written, err
+}
+
+func (r *Reader) writeNext(w io.Writer, left int64) (total int64, err error) {
+	for total < left {
 		rest, err := r.ahead()
-		if errors.Is(err, io.EOF) {
-			return total, nil
-		}
 		if err != nil {
 			return total, err
 		}
-		n, err := w.Write(rest)
+		n, err := w.Write(rest[:min(int64(len(rest)), left-total)])
 		r.at += int64(n)
 		total += int64(n)
 		if err != nil {
 			return total, err
 		}
 	}
+	return total, nil
 }
 
 // ahead returns the rest of the chunk at the position, io.EOF at the end. The

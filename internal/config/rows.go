@@ -135,5 +135,15 @@ func limitRows() []row {
 				Description: "The longest head of a request."},
 			field: func(s *Settings) any { return &s.Limits.MaxHeaderBytes }, least: 1 << 10, most: 1 << 20,
 		},
+		{
+			Row: Row{Name: "limits.breakerFailures", Type: TypeInt, Default: "5", Environment: "VCPHOST_BREAKER_FAILURES", Flag: "breaker-failures",
+				Description: "Failures in a row to reach a plugin after which its circuit breaker opens: calls of it are refused for a while. 0 never opens one."},
+			field: func(s *Settings) any { return &s.Limits.BreakerFailures }, most: 1 << 20,
+		},
+		{
+			Row: Row{Name: "limits.breakerPause", Type: TypeDuration, Default: "10s", Environment: "VCPHOST_BREAKER_PAUSE", Flag: "breaker-pause",
+				Description: "How long an open circuit breaker refuses calls before it lets one try."},
+			field: func(s *Settings) any { return &s.Limits.BreakerPause }, least: int64(second / 10), most: int64(hour),
+		},
 	}
 }

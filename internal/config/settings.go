@@ -30,6 +30,8 @@ type Limits struct {
 	ReadTimeout       time.Duration
 	IdleTimeout       time.Duration
 	MaxHeaderBytes    int
+	BreakerFailures   int // in a row; 0: never
+	BreakerPause      time.Duration
 }
 
 // Type is the type of a setting's value.

@@ -73,7 +73,7 @@ var owners = map[string][]string{
 	"github.com/kaptinlin/jsonschema":    {"vcphost/host/validate"},
 	"github.com/gabriel-vasile/mimetype": {"vcphost/resources"},
 	"golang.org/x/image":                 {"vcphost/resources"},
-	"golang.org/x/sys":                   {"vcphost/internal/kv", "vcphost/server/api", "vcphost/sandbox/snapshot"},
+	"golang.org/x/sys":                   {"vcphost/internal/kv", "vcphost/server/api", "vcphost/server/pace", "vcphost/sandbox/snapshot"},
 	"golang.org/x/time":                  {"vcphost/server/limit"},
 	"github.com/mattn/go-isatty":         {"vcphost/cmd/vcphost"},
 	"github.com/prometheus":              {"vcphost/server/metrics"},

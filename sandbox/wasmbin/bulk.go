@@ -12,6 +12,10 @@ const (
 	pieceElements = pieceBytes / 8
 )
 
+// maxHelpers bounds the added functions: a module may have as many as it has
+// pairs of a segment and a table, and no toolchain needs more than a few.
+const maxHelpers = 10_000
+
 // helperSet are the functions that the rewriter adds to a module.
 type helperSet struct {
 	list  []helper
@@ -62,6 +66,12 @@ func (e *emitter) bulk(i instruction) uint32 {
 		return first + place
 	}
 	place := uint32(len(e.helpers.list))
+	if place == maxHelpers && e.err == nil {
+		e.err = &LimitError{Limit: "different bulk operations", Need: maxHelpers + 1, Max: maxHelpers}
+	}
+	if e.err != nil {
+		return 0
+	}
 	e.helpers.known[i] = place
 	e.helpers.list = append(e.helpers.list, e.helper(i))
 	return first + place
@@ -188,11 +198,11 @@ func (e *emitter) checkBounds(a asm, i instruction) asm {
 // checkSegment traps if the operation would leave a segment as long as it is
 // before it is dropped; afterwards the first piece traps.
 func (e *emitter) checkSegment(a asm, i instruction) asm {
-	length := uint32(0)
+	var length uint32
 	if i.op == opTableInit {
 		length = e.m.elements[i.a].length
 	} else {
-		length = e.segmentLength(i.a)
+		length = e.passive[i.a]
 	}
 	return e.trap(a.end(paramFrom).i64(int64(length)).op(opI64GtU), i)
 }
@@ -263,14 +273,4 @@ func (e *emitter) memoryBytes(a asm) asm {
 		a = a.op(byte(opMemorySize), 0)
 	}
 	return a.op(opI64ExtendI32U).i64(16).op(opI64Shl)
-}
-
-// segmentLength is the length of a data segment by its new index.
-func (e *emitter) segmentLength(index uint32) uint32 {
-	for i, d := range e.m.data {
-		if d.passive && e.data[i] == index {
-			return uint32(len(d.content))
-		}
-	}
-	return 0
 }

@@ -17,18 +17,20 @@ type emitter struct {
 	types       part // added ones, counted with those of the module
 	typeEntries [][]byte
 	helpers     helperSet
+	splits      []split  // those that are still to come
 	weights     []uint64 // those that are still to come
 	data        []uint32 // the index that each data segment has now
-	passive     uint32   // data segments that stay
+	passive     []uint32 // the lengths of the data segments that stay
 
 	out []byte // the code section
+	err error
 }
 
 func newEmitter(m *module, s *scan, virtual bool) *emitter {
 	globals := uint32(len(m.globals))
 	e := &emitter{
 		m: m, scan: s, fuel: globals, size: globals + 1, refused: globals + 2,
-		refuel: m.importedFunctions, weights: s.weights,
+		refuel: m.importedFunctions, weights: s.weights, splits: s.splits,
 	}
 	if virtual && s.grows && !m.memories[0].imported {
 		e.virtual, e.cap = true, uint32(min(m.limits.MemoryPages, maxPages))
@@ -48,17 +50,17 @@ func (e *emitter) renumberData() {
 	e.data = make([]uint32, len(e.m.data))
 	for i, d := range e.m.data {
 		if d.passive {
-			e.data[i] = e.passive
-			e.passive++
+			e.data[i] = uint32(len(e.passive))
+			e.passive = append(e.passive, uint32(len(d.content)))
 		}
 	}
 	for i, d := range e.m.data {
 		if !d.passive {
-			e.data[i] = e.passive
+			e.data[i] = uint32(len(e.passive))
 		}
 	}
 	if e.scan.lifted {
-		e.passive++
+		e.passive = append(e.passive, 0)
 	}
 }
 
@@ -72,7 +74,8 @@ func (e *emitter) code() error {
 	var body []byte
 	for i, old := range e.m.bodies {
 		c := &code{reader: reader{data: old, m: e.m, copy: true, out: body[:0]}}
-		e.function(c)
+		e.function(c, uint32(i))
+		c.fail2(e.err)
 		if c.err != nil {
 			return fmt.Errorf("rewrite function %d: %w", int(e.m.importedFunctions)+i, c.err)
 		}
@@ -86,12 +89,17 @@ func (e *emitter) code() error {
 	return nil
 }
 
-func (e *emitter) function(c *code) {
+func (e *emitter) function(c *code, index uint32) {
 	c.locals()
 	c.flush()
 	c.out = e.header(c.out)
 	for c.err == nil && c.pos < len(c.data) {
 		before := c.pos
+		if len(e.splits) > 0 && e.splits[0] == (split{index, before}) {
+			e.splits = e.splits[1:]
+			c.flush()
+			c.out = e.header(c.out)
+		}
 		c.next()
 		switch c.op {
 		case opLoop:
@@ -156,7 +164,7 @@ func (e *emitter) finish(size int) *Rewritten {
 		switch p := parts[id]; {
 		case id == sectionDataCount:
 			if e.m.hasDataCount {
-				out = appendSection(out, id, appendU32(nil, e.passive))
+				out = appendSection(out, id, appendU32(nil, uint32(len(e.passive))))
 			}
 		case p.count > 0:
 			head := appendU32(nil, p.count)

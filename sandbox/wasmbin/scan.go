@@ -6,13 +6,21 @@ import "fmt"
 // writes it anew.
 type scan struct {
 	// weights of the regions in the order of their headers: for each function
-	// its entry and then its loops.
+	// its entry, and then its loops and where a long region is split.
 	weights []uint64
+	splits  []split
 	grows   bool // some function has memory.grow
 	lifted  bool // some function names a data segment that is lifted out
 	// mutations are the instructions that change what cannot be restored, each
 	// with the first function that has it.
 	mutations map[opcode]uint32
+}
+
+// split is a place in the body of a function where a region has become too heavy
+// and another begins.
+type split struct {
+	function uint32
+	position int
 }
 
 // scanCode reads every function once.
@@ -36,11 +44,15 @@ func (c *code) locals() {
 }
 
 // function weighs one function. The stack holds, for each open block, the
-// region that goes on after it.
+// region that goes on after it: what comes after a block can be reached without
+// what is in it, so it belongs to the region from before, whatever began inside.
 func (s *scan) function(c *code, stack []int, index uint32) ([]int, error) {
-	s.weights = append(s.weights, entryWeight)
-	region := len(s.weights) - 1
+	region := s.begin(entryWeight)
 	for c.err == nil {
+		if s.weights[region] >= maxRegion {
+			s.splits = append(s.splits, split{index, c.pos})
+			region = s.begin(0)
+		}
 		c.next()
 		switch c.op {
 		case opEnd:
@@ -51,15 +63,17 @@ func (s *scan) function(c *code, stack []int, index uint32) ([]int, error) {
 				return stack, c.err
 			}
 			region, stack = stack[len(stack)-1], stack[:len(stack)-1]
-			continue
+		case opElse:
+			if len(stack) > 0 {
+				region = stack[len(stack)-1]
+			}
 		case opBlock, opIf, opLoop:
 			stack = append(stack, region)
 			if n := int64(len(stack)); n > c.m.limits.Nesting {
 				c.fail(&LimitError{Limit: "nesting", Need: n, Max: c.m.limits.Nesting})
 			}
 			if c.op == opLoop {
-				s.weights = append(s.weights, 0)
-				region = len(s.weights) - 1
+				region = s.begin(0)
 			}
 		default:
 			if c.err == nil {
@@ -69,6 +83,12 @@ func (s *scan) function(c *code, stack []int, index uint32) ([]int, error) {
 		s.weights[region] += weight(c.op)
 	}
 	return stack, c.err
+}
+
+// begin begins a region.
+func (s *scan) begin(weight uint64) int {
+	s.weights = append(s.weights, weight)
+	return len(s.weights) - 1
 }
 
 // note checks the indices of an instruction and keeps what matters of it.

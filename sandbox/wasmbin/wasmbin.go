@@ -1,10 +1,33 @@
-// Package wasmbin reads WebAssembly binaries before anything is compiled, so
-// that a module can be refused by name: what is no core module, what claims more
-// than it holds, and what it imports beside functions and memories, which the
-// engine's own listing leaves out.
+// Package wasmbin reads WebAssembly binaries before anything is compiled and
+// rewrites core modules into a form that cannot hold its host.
+//
+// [Check] and [Imports] refuse a module by name: what is no core module, what
+// claims more than it holds, and what it imports beside functions and memories,
+// which the engine's own listing leaves out.
+//
+// [Rewrite] makes a module into one that
+//   - pays fuel: at each function's entry and each loop's head, code takes the
+//     weight of the region that begins there (its instructions, those of loops
+//     within it excepted) from a global, and calls the added import
+//     vcp_internal.refuel when that is below zero. A region that grows too heavy
+//     is split, so that code without loops has safe points, too;
+//   - does bulk operations in pieces of at most 1 MiB, paid by length;
+//   - has a memory whose size is virtual, if that is asked for: growth is a
+//     change of a global, and its undoing, too;
+//   - exports its mutable globals, and begins by hand: its active data segments
+//     and its start function are lifted out.
+//
+// It keeps the meaning of the module, which the core specification's own test
+// suite holds, but for one thing that is switchable: with a virtual size, what
+// lies between size and cap can be accessed. What it does not understand it
+// refuses ([UnsupportedError]).
+//
+// Features: version 2.0 of the core specification (sign extension, saturating
+// conversions, bulk memory, reference types, multiple values, SIMD).
 //
 // It promises to be safe on any input: it allocates nothing from a length that
-// the input gives, and its work is linear in the length of the input.
+// the input gives, its work is linear in the length of the input, and it writes
+// no more than a fixed multiple of it. All of it is safe for concurrent use.
 package wasmbin
 
 import (

@@ -43,6 +43,19 @@ func (a *API) breaker(plugin string) host.BreakerState {
 	return host.BreakerClosed
 }
 
+// breakerStates tells of the circuit breakers of all plugins, where they have
+// some.
+func (a *API) breakerStates() []host.BreakerStatus {
+	known, list := a.breakers(), []host.BreakerStatus{}
+	if known == nil {
+		return list
+	}
+	for _, plugin := range a.opts.Registry.Snapshot().Plugins() {
+		list = append(list, known.Breaker(plugin.Name))
+	}
+	return list
+}
+
 func (a *API) resetPlugin(r *Request) error {
 	plugin, ok := a.opts.Registry.Snapshot().Lookup(r.Param("name"))
 	if !ok {

@@ -17,6 +17,7 @@ func (a *API) callRoutes() []Route {
 			Method: "POST", Path: "/v1/human/tool", PerTool: true, MaxBody: maxCallBytes, Limited: true, OperationID: "callTool",
 			Summary: "Call a tool and answer with the canonical result, or with the view that options ask for",
 			Doc: Doc{
+				Parameters:   textParameters(),
 				RequestTypes: map[string]string{jsonType: "Call", "text/plain": "CallText"},
 				Responses:    map[int]Content{200: {jsonType, "Answers"}, 500: {jsonType, "LegacyAnswer"}}, Streams: true,
 			},
@@ -26,14 +27,10 @@ func (a *API) callRoutes() []Route {
 			Method: "POST", Path: "/v1/tools/{tool}/{command}", PerTool: true, MaxBody: maxCallBytes, Limited: true, OperationID: "callCommand",
 			Summary: "Call one command; the body is its arguments",
 			Doc: Doc{
-				Parameters: []Parameter{
+				Parameters: append([]Parameter{
 					{Name: "tool", In: "path", Type: "string", Required: true, Description: "name of the tool"},
 					{Name: "command", In: "path", Type: "string", Required: true, Description: "name of the command"},
-					viewParameter(),
-					{Name: "maxCharacters", In: "query", Schema: aboveZero, Description: "budget of the ai view in code points"},
-					{Name: "maxResources", In: "query", Schema: aboveZero, Description: "how many resources the ai view shows"},
-					{Name: "timeoutMs", In: "query", Schema: aboveZero, Description: "shortens the deadline of the call"},
-				},
+				}, optionParameters()...),
 				RequestTypes: map[string]string{jsonType: "Arguments"}, Responses: answers, Streams: true,
 			},
 			Handle: a.callCommand,
@@ -49,6 +46,26 @@ func (a *API) callRoutes() []Route {
 
 // aboveZero is the schema of a count.
 const aboveZero = `{"type":"integer","minimum":1,"maximum":2147483647}`
+
+// optionParameters are the options that a query can hold.
+func optionParameters() []Parameter {
+	return []Parameter{
+		viewParameter(),
+		{Name: "maxCharacters", In: "query", Schema: aboveZero, Description: "budget of the ai view in code points"},
+		{Name: "maxResources", In: "query", Schema: aboveZero, Description: "how many resources the ai view shows"},
+		{Name: "timeoutMs", In: "query", Schema: aboveZero, Description: "shortens the deadline of the call"},
+	}
+}
+
+// textParameters are the same of an endpoint where a body of JSON has them in
+// itself.
+func textParameters() []Parameter {
+	list := optionParameters()
+	for i := range list {
+		list[i].Description += "; of a text/plain body only, a JSON body has it in options"
+	}
+	return list
+}
 
 func viewParameter() Parameter {
 	return Parameter{
@@ -157,7 +174,7 @@ func (a *API) answerCall(r *Request, call callBody) error {
 	}
 	ctx, stop := r.untilClientLeaves()
 	defer stop()
-	result := a.execute(ctx, r.invocation(call), call.options, nil)
+	result := a.execute(ctx, r.invocation(call), nil)
 	status, body, err := present(result, r.Identity, call.options)
 	if err != nil {
 		return err
@@ -167,7 +184,10 @@ func (a *API) answerCall(r *Request, call callBody) error {
 
 // invocation is the call as the host gets it, with nothing of the request's
 // own memory in it.
-func (r *Request) invocation(call callBody) *abi.Call {
+func (r *Request) invocation(call callBody) *abi.Call { return r.invocationFrom(call, r.remoteIP()) }
+
+// invocationFrom is the same, for when the handler may have returned.
+func (r *Request) invocationFrom(call callBody, remoteIP string) *abi.Call {
 	id := r.api.opts.IDs.New(ids.Invocation)
 	r.watch.called(id)
 	return &abi.Call{
@@ -175,7 +195,7 @@ func (r *Request) invocation(call callBody) *abi.Call {
 		Options: abi.CallOptions{TimeoutMs: call.options.timeoutMs, NoRecord: call.options.noRecord},
 		Context: abi.CallContext{
 			Owner: r.Identity.Owner, Actor: r.actor(call.maid), Source: r.source,
-			RequestID: r.ID, InvocationID: id, RequestIP: r.remoteIP(),
+			RequestID: r.ID, InvocationID: id, RequestIP: remoteIP,
 		},
 	}
 }
@@ -193,7 +213,7 @@ func (r *Request) actor(maid string) *abi.Actor {
 }
 
 // execute runs a call under the ids by which it can be interrupted.
-func (a *API) execute(ctx context.Context, call *abi.Call, options callOptions, progress abi.ProgressReporter) *abi.Result {
+func (a *API) execute(ctx context.Context, call *abi.Call, progress abi.ProgressReporter) *abi.Result {
 	ctx, end := a.running.begin(ctx, call.Context.Owner, call.Context.RequestID, call.Context.InvocationID)
 	defer end()
 	call.Context.Progress = progress

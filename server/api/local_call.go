@@ -38,7 +38,7 @@ func (a *API) localCall(r *Request) error {
 		view: asked, budget: ai.Budget{MaxCharacters: body.MaxCharacters}, timeoutMs: body.TimeoutMs,
 	}}
 	who := r.Identity
-	return a.stream(r, call, func(w *bufio.Writer, result *abi.Result) error {
+	return a.streamOne(r, call, func(w *bufio.Writer, result *abi.Result) error {
 		for _, event := range []struct {
 			name string
 			view view

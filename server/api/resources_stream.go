@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"mime"
+	"net"
 	"strings"
 	"time"
 
@@ -13,11 +14,12 @@ import (
 	"vcphost/abi"
 	"vcphost/resources"
 	"vcphost/server/httprange"
+	"vcphost/server/pace"
 )
 
 const (
-	// pieceBytes is what a client must take or give within the stall time. A
-	// transfer has a piece and a chunk of the store, which is a MiB, in memory.
+	// pieceBytes is what a client must take or give within the stall time. In
+	// memory a transfer has a chunk of the store, which is a MiB.
 	pieceBytes = 128 << 10
 	// defaultTransferStall allows some 2 KiB a second.
 	defaultTransferStall = time.Minute
@@ -82,30 +84,46 @@ func (s *section) Read(p []byte) (int, error) {
 		return 0, err
 	}
 	n, err := s.from.Read(p[:min(int64(len(p)), s.left)])
-	s.next += int64(n)
-	s.left -= int64(n)
+	s.moved(int64(n))
 	if err == io.EOF {
 		err = io.ErrUnexpectedEOF
 	}
 	return n, err
 }
 
+// WriteTo implements [io.WriterTo].
+func (s *section) WriteTo(w io.Writer) (int64, error) {
+	if _, err := s.from.Seek(s.next, io.SeekStart); err != nil {
+		return 0, err
+	}
+	n, err := s.from.WriteNext(w, s.left)
+	s.moved(n)
+	return n, err
+}
+
+func (s *section) moved(n int64) {
+	s.next += n
+	s.left -= n
+}
+
 // send makes the content the body of the answer. It is written after the handler
 // returned.
 func (r *Request) send(c content, reader *resources.Reader) {
-	body := &download{sending: r.startSending(), content: c.reader, piece: int(min(c.size, pieceBytes)), source: reader}
+	body := &download{sending: r.startSending(), content: c.reader, large: c.size > pieceBytes, source: reader}
 	_ = body.extend() // for the head of the answer; a stopped server fails at the body
 	r.fiber.Context().SetBodyStream(body, int(c.size))
+	r.fiber.Response().ImmediateHeaderFlush = body.large
 }
 
-// download is the body of an answer on its way: it moves a piece at a time, and
-// gives each the stall time, so that a slow client is served and one that stands
-// still is left.
+// download is the body of an answer on its way. A slow client is served, and one
+// that stands still is left.
 type download struct {
 	*sending
 	content io.Reader
-	piece   int
-	source  io.Closer
+	// large content goes to the connection itself, in writes as large as the chunks
+	// of the store; the head of the answer is there already.
+	large  bool
+	source io.Closer
 }
 
 // Read implements [io.Reader].
@@ -119,33 +137,23 @@ func (d *download) Read(p []byte) (int, error) {
 
 // WriteTo implements [io.WriterTo].
 func (d *download) WriteTo(w io.Writer) (int64, error) {
-	to := &paced{download: d, to: w}
-	if whole, ok := d.content.(io.WriterTo); ok {
-		return whole.WriteTo(to) // without a copy of what the store gives
+	if d.large {
+		w = directly{d.sending, plainConn(d.conn.Conn())}
+	} else if err := d.extend(); err != nil {
+		return 0, err
 	}
-	return io.CopyBuffer(to, struct{ io.Reader }{d.content}, make([]byte, d.piece))
+	return io.Copy(w, d.content)
 }
 
-// paced writes a piece at a time, each within the stall time.
-type paced struct {
-	download *download
-	to       io.Writer
+// directly writes to a connection past what buffers its answers.
+type directly struct {
+	sending *sending
+	conn    net.Conn
 }
 
 // Write implements [io.Writer].
-func (p *paced) Write(b []byte) (int, error) {
-	written := 0
-	for written < len(b) {
-		if err := p.download.extend(); err != nil {
-			return written, err
-		}
-		n, err := p.to.Write(b[written:min(len(b), written+pieceBytes)])
-		written += n
-		if err != nil {
-			return written, err
-		}
-	}
-	return written, nil
+func (d directly) Write(p []byte) (int, error) {
+	return pace.Write(d.conn, p, pieceBytes, d.sending.extend)
 }
 
 // Close ends the download.

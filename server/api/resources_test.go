@@ -141,6 +141,8 @@ func TestDownloadsAreThoseOfTheStandardLibrary(t *testing.T) {
 			{"end after the end", "GET", []string{"Range", "bytes=0-99999999"}},
 			{"after the end", "GET", []string{"Range", "bytes=2000000-"}},
 			{"several", "GET", []string{"Range", "bytes=0-1,4-5,-2"}},
+			{"several, large", "GET", []string{"Range", "bytes=0-199999,250000-1048570"}},
+			{"several, over a chunk's end", "GET", []string{"Range", "bytes=5-5,300000-1048576"}},
 			{"several, descending", "GET", []string{"Range", "bytes=8-8, 4-5, 0-0"}},
 			{"several, one after the end", "GET", []string{"Range", "bytes=0-0,2000000-"}},
 			{"malformed", "GET", []string{"Range", "bytes=5-2"}},

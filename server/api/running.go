@@ -65,5 +65,11 @@ func (r *running) interrupt(who *identity.Identity, requestID, invocationID stri
 func (r *running) count() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return len(r.calls)
+	n := 0
+	for call := range r.calls {
+		if call.invocationID != "" { // not the request of several calls itself
+			n++
+		}
+	}
+	return n
 }

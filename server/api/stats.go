@@ -6,6 +6,7 @@ import (
 	"runtime/metrics"
 	"time"
 
+	"vcphost/host"
 	"vcphost/internal/kv"
 	"vcphost/sandbox"
 	"vcphost/server/identity"
@@ -76,11 +77,13 @@ type statistics struct {
 	Running       int            `json:"callsRunning"`
 	Calls         []CallCount    `json:"calls"`
 	Plugins       map[string]int `json:"plugins"` // by state
-	Queue         *limit.Stats   `json:"queue"`
-	Store         *storeStats    `json:"store"`
-	Sandbox       *sandboxStats  `json:"sandbox"`
-	Memory        memoryStats    `json:"memory"`
-	Goroutines    uint64         `json:"goroutines"`
+	// Breakers are the circuit breakers, one a plugin, sorted by name.
+	Breakers   []host.BreakerStatus `json:"breakers"`
+	Queue      *limit.Stats         `json:"queue"`
+	Store      *storeStats          `json:"store"`
+	Sandbox    *sandboxStats        `json:"sandbox"`
+	Memory     memoryStats          `json:"memory"`
+	Goroutines uint64               `json:"goroutines"`
 }
 
 type storeStats struct {
@@ -116,6 +119,7 @@ func (a *API) stats() statistics {
 	for _, plugin := range a.opts.Registry.Snapshot().Plugins() {
 		s.Plugins[string(plugin.State)]++
 	}
+	s.Breakers = a.breakerStates()
 	if queue, ok := Queue(a.opts.Admission); ok {
 		s.Queue = &queue
 	}

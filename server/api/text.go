@@ -1,9 +1,12 @@
 package api
 
 import (
+	"bufio"
+	"context"
 	"errors"
 	"fmt"
 
+	"vcphost/abi"
 	"vcphost/chat/vcptext"
 	"vcphost/host/registry"
 	"vcphost/server/problem"
@@ -85,23 +88,51 @@ func (a *API) textCalls(block vcptext.Block, options callOptions) ([]callBody, e
 	return calls, nil
 }
 
-// answerChains runs several calls and answers with the list of their results.
-// Once the client has left or the request is interrupted, no further one begins.
+// answerChains runs the calls of several blocks and answers with the list of
+// their results.
 func (a *API) answerChains(r *Request, chains [][]callBody) error {
+	remoteIP := r.remoteIP()
+	if r.wantsEvents() {
+		return a.stream(r, func(ctx context.Context, f *feed) ending {
+			body, err := a.runChains(ctx, r, chains, func(ctx context.Context, block int, call callBody) *abi.Result {
+				invocation := r.invocationFrom(call, remoteIP)
+				return a.execute(ctx, invocation, f.of(invocation, &block))
+			})
+			return func(w *bufio.Writer) error {
+				if err != nil {
+					return err
+				}
+				return writeEvent(w, "result", body)
+			}
+		})
+	}
 	ctx, stop := r.untilClientLeaves()
 	defer stop()
+	body, err := a.runChains(ctx, r, chains, func(ctx context.Context, _ int, call callBody) *abi.Result {
+		return a.execute(ctx, r.invocationFrom(call, remoteIP), nil)
+	})
+	if err != nil {
+		return err
+	}
+	return r.JSON(200, body)
+}
+
+// runChains runs the chain of each block, in order, and gives the list of the
+// results as they are presented. Once the client has left or the request is
+// interrupted, no further call begins. It uses nothing of Fiber's.
+func (a *API) runChains(ctx context.Context, r *Request, chains [][]callBody, one func(context.Context, int, callBody) *abi.Result) ([]byte, error) {
 	ctx, end := a.running.begin(ctx, r.Identity.Owner, r.ID, "")
 	defer end()
 	out := []byte{'['}
-	for _, chain := range chains {
+	for block, chain := range chains {
 		if ctx.Err() != nil {
 			break
 		}
 		for _, call := range chain {
-			result := a.execute(ctx, r.invocation(call), call.options, nil)
+			result := one(ctx, block, call)
 			_, body, err := present(result, r.Identity, call.options)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			out = append(separate(out), body...)
 			if !result.Status.OK() || ctx.Err() != nil {
@@ -109,7 +140,7 @@ func (a *API) answerChains(r *Request, chains [][]callBody) error {
 			}
 		}
 	}
-	return r.JSON(200, append(out, ']'))
+	return append(out, ']'), nil
 }
 
 // textSchema lets the parser of text blocks ask a plugin what its commands

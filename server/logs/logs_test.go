@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"vcphost/internal/lockbuf"
 	"vcphost/server/logs"
 )
 
@@ -102,20 +103,8 @@ func TestNoAttributeShowsASecret(t *testing.T) {
 	}
 }
 
-// shared is a buffer that several goroutines write to.
-type shared struct {
-	mu  sync.Mutex
-	out bytes.Buffer
-}
-
-func (s *shared) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.out.Write(p)
-}
-
 func TestManyGoroutinesLog(t *testing.T) {
-	var out shared
+	var out lockbuf.Buffer
 	logger := logs.New(&out, nil)
 	var wg sync.WaitGroup
 	for i := range 16 {
@@ -126,7 +115,7 @@ func TestManyGoroutinesLog(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if lines := strings.Count(out.out.String(), "\n"); lines != 800 || strings.Contains(out.out.String(), random) {
+	if lines := strings.Count(out.String(), "\n"); lines != 800 || strings.Contains(out.String(), random) {
 		t.Errorf("%d lines, want 800 without a secret", lines)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"vcphost/abi"
 	"vcphost/host"
 	"vcphost/host/registry"
+	"vcphost/internal/lockbuf"
 	"vcphost/server"
 	"vcphost/server/identity"
 	"vcphost/server/logs"
@@ -103,7 +104,7 @@ func everywhere() []struct{ name, method, path, contentType, body string } {
 }
 
 func TestAFloodOfKeysNeverReachesTheLog(t *testing.T) {
-	var out shared
+	var out lockbuf.Buffer
 	s := loud(t, &out)
 	other := s.Key(t, identity.KeySpec{Scopes: identity.Scopes{identity.ScopeToolsList}})
 	secrets := []string{s.Secret, other, staticKey, strings.Replace(s.Secret, s.Secret[40:45], "wrong", 1)}
@@ -118,9 +119,7 @@ func TestAFloodOfKeysNeverReachesTheLog(t *testing.T) {
 		}
 	}
 	wg.Wait()
-	out.mu.Lock()
-	defer out.mu.Unlock()
-	text := out.out.String()
+	text := out.String()
 	for _, secret := range secrets {
 		for _, form := range []string{secret, url.QueryEscape(secret), secret[:20], secret[len(secret)-20:]} {
 			if i := strings.Index(text, form); i >= 0 {

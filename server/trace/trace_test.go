@@ -21,6 +21,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"vcphost/host"
+	"vcphost/internal/lockbuf"
 	"vcphost/server"
 	"vcphost/server/api"
 	"vcphost/server/logs"
@@ -144,7 +145,7 @@ const (
 
 func TestARequestIsOneTrace(t *testing.T) {
 	r := receive(t)
-	var log syncBuffer
+	var log lockbuf.Buffer
 	s, send := traced(t, trace.Options{Endpoint: r.URL + "/base/", Headers: map[string]string{"X-Collector": "yes"}, Version: "v9"}, &log)
 	response := do(t, s, "/v1/tools/Tiny/Run", `{"n":1}`, map[string]string{"Traceparent": caller, "Tracestate": "vendor=1", "X-Request-Id": "mine"})
 	send()
@@ -195,24 +196,6 @@ func TestARequestIsOneTrace(t *testing.T) {
 	if line := regexp.MustCompile(`.*"requestId":"mine".*`).FindString(log.String()); !strings.Contains(line, `"traceId":"`+callerTrace+`"`) || !strings.Contains(line, `"invocationId":"`+told["vcp.invocation.id"]+`"`) {
 		t.Errorf("the line of the request is %q", line)
 	}
-}
-
-// syncBuffer is a buffer that goroutines of a server write to.
-type syncBuffer struct {
-	mu  sync.Mutex
-	out bytes.Buffer
-}
-
-func (b *syncBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.out.Write(p)
-}
-
-func (b *syncBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.out.String()
 }
 
 func TestErrorsAreMarked(t *testing.T) {
@@ -297,7 +280,7 @@ func TestNoSpanShowsASecret(t *testing.T) {
 func TestAReceiverThatFailsHoldsNothingUp(t *testing.T) {
 	r := receive(t)
 	r.status = http.StatusBadRequest
-	var log syncBuffer
+	var log lockbuf.Buffer
 	logger := slog.New(slog.NewTextHandler(&log, nil))
 	tracer, err := trace.New(t.Context(), trace.Options{Endpoint: r.URL + "/base", Logger: logger, Timeout: time.Second})
 	if err != nil {

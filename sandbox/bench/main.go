@@ -1,0 +1,98 @@
+// Command bench measures the sandbox against its peers, by class of guest, and
+// prints one Markdown table of one run:
+//
+//	go run -C sandbox/bench . [-short] [-write ../../README.md]
+//
+// It is a module of its own, so that no peer is a dependency of the product.
+// Peers are bare wazero in the product's version, wazy, the Extism SDK, and
+// node and python3 as processes. Each has the best configuration that its
+// documentation offers: compiled once, code cached, functions looked up once,
+// linked to what the guest imports and no more, no interrupt unless the column
+// is about it. All serve the same job, bare engines and the sandbox with the
+// very same module; every answer is checked, and that calls are isolated
+// wherever a column claims it.
+//
+// Columns run in alternating rounds. What is shown is the median of the rounds,
+// and as a ratio the median of the ratios within each round, so that what slows
+// a whole round down (other work on the machine) slows both sides of it. The
+// last column is half the width of the middle half of the ratios, as a share of
+// the median: of the columns' widths the middle one.
+//
+// Only Go is needed. What else is not installed (clang, rustc, node, python3)
+// is said in the table.
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"os/signal"
+	"time"
+
+	"github.com/samyfodil/wazy"
+	"github.com/tetratelabs/wazero"
+
+	"vcphost/sandbox"
+)
+
+func main() {
+	log.SetFlags(0)
+	short := flag.Bool("short", false, "few rounds and few guests: does it run, not how fast")
+	write := flag.String("write", "", "a Markdown file whose table is replaced")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, *short, *write); err != nil {
+		log.Fatalf("bench: %v", err)
+	}
+}
+
+func run(ctx context.Context, short bool, write string) error {
+	p := plan{rounds: 15, slot: 10 * time.Millisecond}
+	if short {
+		p = plan{rounds: 3, slot: 2 * time.Millisecond}
+	}
+	var out bytes.Buffer
+	if err := measure(ctx, p, short, &out); err != nil {
+		return err
+	}
+	if _, err := os.Stdout.Write(out.Bytes()); err != nil {
+		return err
+	}
+	if write == "" {
+		return nil
+	}
+	return replace(write, out.Bytes())
+}
+
+func measure(ctx context.Context, p plan, short bool, out *bytes.Buffer) (err error) {
+	dir, err := os.MkdirTemp("", "vcphost-bench-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	box, err := sandbox.New(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, box.Close(ctx)) }()
+	began := time.Now()
+	l := &lab{plan: p, box: box, wazero: wazero.NewCompilationCache(), wazy: wazy.NewCompilationCache(),
+		log: func(format string, args ...any) {
+			log.Printf("%5.1fs  %s", time.Since(began).Seconds(), fmt.Sprintf(format, args...))
+		}}
+	rows, err := l.rows(ctx, workshop{dir}, short)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%s: medians of %d alternating rounds of %v a column.\n\n", machine(time.Now()), p.rounds, p.slot)
+	if err := writeTable(out, rows); err != nil {
+		return err
+	}
+	out.WriteString("\n")
+	return writeGoals(out, goals(rows))
+}
