@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"vcphost/host"
 )
 
 // Exit statuses.
@@ -30,6 +32,7 @@ type Program struct {
 	Environ        []string // the whole environment; nil means that LookupEnv is all there is
 	Bundled        fs.FS    // plugins that come with the program; nil means none
 
+	kinds    map[string]host.Kind // transports beside those of the program, by entryPoint.type; for tests
 	settings settings
 	serving  *serving     // of serve; nil for the other verbs
 	log      *slog.Logger // of serve; nil means that of the other verbs
