@@ -19,3 +19,8 @@ func (p *Program) compileCommand() *cobra.Command {
 		},
 	}
 }
+
+// compileOptions say how plugins' modules are compiled.
+func (p *Program) compileOptions() *engine.CacheOptions {
+	return &engine.CacheOptions{Command: p.Compile, Logger: p.logger()}
+}

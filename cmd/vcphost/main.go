@@ -25,5 +25,8 @@ func main() {
 		Environ: os.Environ(),
 		Bundled: examples.Bundled(),
 	}
+	if self, err := os.Executable(); err == nil {
+		program.Compile = []string{self, compileVerb}
+	}
 	os.Exit(program.Run(ctx))
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"os/user"
 	"path"
@@ -138,10 +139,12 @@ func (p *Program) open(ctx context.Context, verb string, what needs) (app *appli
 	if err != nil {
 		return app, err
 	}
+	kinds := map[string]host.Kind{"wasm": {Open: app.openModule, Trust: abi.TrustWASM}}
+	maps.Copy(kinds, p.kinds)
 	app.host, err = host.New(host.Options{
 		Registry: app.registry, Resources: app.store.resources, Recorder: app.store.results, Logger: p.logger(),
 		Observers: p.serving.observe(app), Breaker: p.serving.breaker(),
-		Kinds:     map[string]host.Kind{"wasm": {Open: app.openModule, Trust: abi.TrustWASM}},
+		Kinds: kinds,
 	})
 	return app, err
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"vcphost/host"
 )
 
 // Exit statuses.
@@ -29,7 +31,9 @@ type Program struct {
 	LookupEnv      func(string) (string, bool)
 	Environ        []string // the whole environment; nil means that LookupEnv is all there is
 	Bundled        fs.FS    // plugins that come with the program; nil means none
+	Compile        []string // argv of a process that compiles a module; nil compiles in this one
 
+	kinds    map[string]host.Kind // transports beside those of the program, by entryPoint.type; for tests
 	settings settings
 	serving  *serving     // of serve; nil for the other verbs
 	log      *slog.Logger // of serve; nil means that of the other verbs

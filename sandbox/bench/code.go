@@ -15,7 +15,6 @@ func i32Store() []byte   { return []byte{0x36, 0x00, 0x00} }
 func i64Store() []byte   { return []byte{0x37, 0x00, 0x00} }
 func i32Ne() []byte      { return []byte{0x47} }
 func i32LtU() []byte     { return []byte{0x49} }
-func i32GeU() []byte     { return []byte{0x4f} }
 func i32Sub() []byte     { return []byte{0x6b} }
 func i32Mul() []byte     { return []byte{0x6c} }
 func i32DivU() []byte    { return []byte{0x6e} }

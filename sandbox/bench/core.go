@@ -29,9 +29,12 @@ type operation func(m *wb.Module) uint32
 
 // coreGuest assembles the job for binding vcp: find "a" and "b" in the
 // invocation, answer operation(a, b) and the number of calls that this instance
-// has served.
-func coreGuest(at layout, op operation) []byte {
+// has served. Imports come before all functions.
+func coreGuest(at layout, op operation, imports ...func(m *wb.Module)) []byte {
 	m := &wb.Module{}
+	for _, f := range imports {
+		f(m)
+	}
 	answer := addJob(m, at, op)
 	arena := m.Global(at.arenas)
 	m.ExportFunction("vcp_abi_1", m.Function(wb.Signature{}, nil))

@@ -47,11 +47,26 @@ func openExtismRunner(ctx context.Context, g *guest, c column, cache wazero.Comp
 		}
 		return r, nil
 	}
-	plugin, err := compiled.Instance(ctx, extism.PluginInstanceConfig{})
+	keep := func() (*extism.Plugin, error) {
+		plugin, err := compiled.Instance(ctx, extism.PluginInstanceConfig{})
+		if err != nil {
+			return nil, fmt.Errorf("instantiate: %w", err)
+		}
+		return plugin, nil
+	}
+	plugin, err := keep()
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("instantiate: %w", err), r.close())
+		return nil, errors.Join(err, r.close())
 	}
 	r.call = func() ([]byte, error) { return callExtism(ctx, plugin, input) }
+	r.more = func() error {
+		another, err := keep()
+		if err != nil {
+			return err
+		}
+		_, err = callExtism(ctx, another, input)
+		return err
+	}
 	return r, nil
 }
 

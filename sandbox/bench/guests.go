@@ -118,3 +118,15 @@ func (w workshop) make(ctx context.Context, list []entry, short bool) ([]*guest,
 	}
 	return made, nil
 }
+
+// held gives a guest whose calls open an input before they add.
+func held(g *guest) *guest {
+	h := *g
+	inv := *g.invocation
+	h.invocation = &inv
+	if g.name == nameFourPages {
+		h.vcp = coreGuest(fourPages(), gatedSum, importOpen)
+	}
+	inv.Command = "Hold"
+	return &h
+}

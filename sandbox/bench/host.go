@@ -53,6 +53,7 @@ type runner struct {
 	// in nanoseconds, and stands for call.
 	took  func(dir string) (float64, error)
 	close func() error
+	more  func() error // adds an instance that has served a call and stays until close
 	// pooled tells how many of all calls took the fast path; nil where there is
 	// no such thing.
 	pooled func() (fast, all int64)

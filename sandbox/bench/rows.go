@@ -124,6 +124,7 @@ func (l *lab) rows(ctx context.Context, w workshop, short bool) ([]row, error) {
 	for _, g := range small {
 		if g.name == nameFourPages || g.name == nameGoJSON && !short {
 			measure(func() (row, error) { return l.crowd(ctx, g) })
+			measure(func() (row, error) { return l.memory(ctx, held(g)) })
 			measure(func() (row, error) { return l.firstAnswer(ctx, g, false) })
 			measure(func() (row, error) { return l.firstAnswer(ctx, g, true) })
 		}

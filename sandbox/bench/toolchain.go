@@ -54,7 +54,7 @@ func (w workshop) rust(ctx context.Context, flags ...string) ([]byte, error) {
 		return nil, fmt.Errorf("ask rustc for its libraries: %w", err)
 	}
 	if _, err := os.Stat(strings.TrimSpace(string(libraries))); err != nil {
-		return nil, fmt.Errorf("Rust's target wasm32-unknown-unknown is %w", errMissing)
+		return nil, fmt.Errorf("wasm32-unknown-unknown, a target of rustc, is %w", errMissing)
 	}
 	command := append([]string{"rustc", target, "--edition=2021", "--crate-type=cdylib",
 		"-Copt-level=s", "-Clto=fat", "-Cpanic=abort", "-Cstrip=symbols"}, flags...)

@@ -128,5 +128,13 @@ func openWazeroRunner(ctx context.Context, g *guest, c column, cache wazero.Comp
 		return nil, errors.Join(err, r.close())
 	}
 	r.call = func() ([]byte, error) { return w.serve(ctx, i) }
+	r.more = func() error {
+		_, another, err := w.start(ctx)
+		if err != nil {
+			return err
+		}
+		_, err = w.serve(ctx, another)
+		return err
+	}
 	return r, nil
 }

@@ -13,6 +13,16 @@ func sum(m *wb.Module) uint32 {
 	return m.Function(binaryOperation(), nil, wb.LocalGet(0), wb.LocalGet(1), wb.I32Add())
 }
 
+// importOpen imports what opens an input, as the module's first function.
+func importOpen(m *wb.Module) { m.ImportFunction("vcp", "resource_open", binaryOperation()) }
+
+// gatedSum opens an input, whatever comes of it, and is a + b.
+func gatedSum(m *wb.Module) uint32 {
+	return m.Function(binaryOperation(), nil,
+		wb.I32Const(0), wb.I32Const(1), wb.Call(0), wb.Drop(),
+		wb.LocalGet(0), wb.LocalGet(1), wb.I32Add())
+}
+
 // tightLoop takes a turns of a few instructions each, from b on.
 func tightLoop(m *wb.Module) uint32 { return turns(m, 1) }
 

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync"
+	"time"
 
 	"github.com/tetratelabs/wazero"
 )
@@ -65,15 +66,15 @@ type CacheOptions struct {
 	Command []string
 	// Children bounds the compilations that run at a time; 0 means GOMAXPROCS.
 	Children int
-	// MemoryMiB bounds the memory of a process that compiles; 0 means
-	// [DefaultCompileMemoryMiB].
-	MemoryMiB int
-	// Seconds bounds the processor time of a compilation, and the time by the
-	// clock to four times as much; 0 means [DefaultCompileSeconds].
-	Seconds int
-	// FileMiB bounds a compiled module, which the host loads whole; 0 means
-	// [DefaultCompiledMiB].
-	FileMiB int
+	// MemoryBytes bounds the memory of a process that compiles; 0 means
+	// [DefaultCompileMemoryBytes].
+	MemoryBytes int64
+	// Time bounds the processor time of a compilation, in whole seconds, and the
+	// time by the clock to four times as much; 0 means [DefaultCompileTime].
+	Time time.Duration
+	// FileBytes bounds a compiled module, which the host loads whole; 0 means
+	// [DefaultCompiledBytes].
+	FileBytes int64
 	// TotalBytes bounds all compiled modules together, of which the least
 	// recently used go first; 0 means [DefaultCacheBytes].
 	TotalBytes int64
@@ -83,10 +84,10 @@ type CacheOptions struct {
 
 // Defaults of [CacheOptions].
 const (
-	DefaultCompileMemoryMiB = 1024
-	DefaultCompileSeconds   = 60
-	DefaultCompiledMiB      = 256
-	DefaultCacheBytes       = 2 << 30
+	DefaultCompileMemoryBytes = 1 << 30
+	DefaultCompileTime        = time.Minute
+	DefaultCompiledBytes      = 256 << 20
+	DefaultCacheBytes         = 2 << 30
 )
 
 func (o *CacheOptions) withDefaults() CacheOptions {
@@ -95,18 +96,18 @@ func (o *CacheOptions) withDefaults() CacheOptions {
 		opts = *o
 	}
 	for _, field := range []struct {
-		value    *int
-		standard int
+		value    *int64
+		standard int64
 	}{
-		{&opts.Children, runtime.GOMAXPROCS(0)}, {&opts.MemoryMiB, DefaultCompileMemoryMiB},
-		{&opts.Seconds, DefaultCompileSeconds}, {&opts.FileMiB, DefaultCompiledMiB},
+		{&opts.MemoryBytes, DefaultCompileMemoryBytes}, {(*int64)(&opts.Time), int64(DefaultCompileTime)},
+		{&opts.FileBytes, DefaultCompiledBytes}, {&opts.TotalBytes, DefaultCacheBytes},
 	} {
 		if *field.value <= 0 {
 			*field.value = field.standard
 		}
 	}
-	if opts.TotalBytes <= 0 {
-		opts.TotalBytes = DefaultCacheBytes
+	if opts.Children <= 0 {
+		opts.Children = runtime.GOMAXPROCS(0)
 	}
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)

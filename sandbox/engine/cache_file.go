@@ -127,8 +127,8 @@ func (c *Cache) seal(path string, module digest) (err error) {
 	if err != nil {
 		return err
 	}
-	if allowed := int64(c.opts.FileMiB) << 20; info.Size() > allowed {
-		return &CompileError{Reason: ReasonSize, Limit: int64(c.opts.FileMiB), Setting: SettingFile}
+	if info.Size() > c.opts.FileBytes {
+		return &CompileError{Reason: ReasonSize, Limit: c.opts.FileBytes, Setting: SettingFile}
 	}
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -155,7 +155,7 @@ func (c *Cache) verify(path string, module digest) (string, error) {
 		return "", fmt.Errorf("%w: %w", errUnusable, err)
 	}
 	size := info.Size() - sealBytes
-	if !info.Mode().IsRegular() || size < 0 || size > int64(c.opts.FileMiB)<<20 {
+	if !info.Mode().IsRegular() || size < 0 || size > c.opts.FileBytes {
 		return "", fmt.Errorf("%w: %s is no file of a possible size", errUnusable, path)
 	}
 	file, err := os.Open(path)

@@ -25,16 +25,16 @@ const (
 
 // The settings that raise the limits of a [CompileError].
 const (
-	SettingMemory = "sandbox.compileMemoryMiB"
-	SettingTime   = "sandbox.compileSeconds"
-	SettingFile   = "sandbox.compiledMiB"
+	SettingMemory = "sandbox.compileMemoryBytes"
+	SettingTime   = "sandbox.compileTime"
+	SettingFile   = "sandbox.compiledBytes"
 )
 
 // CompileError tells why a module cannot be compiled: a fault of the module's,
 // not of the host's.
 type CompileError struct {
 	Reason  string
-	Limit   int64  // what was allowed, in the unit of the setting; 0 where no limit was hit
+	Limit   int64  // what was allowed, in bytes or seconds; 0 where no limit was hit
 	Setting string // the setting that raises the limit; "" where no limit was hit
 	Detail  string // what the compiler said, at most 2 KiB of UTF-8; may be empty
 }
@@ -165,10 +165,10 @@ const wallFactor = 4
 // process gets the module through a pipe that stays open until it is done: the
 // end of that pipe tells it that this process is gone.
 func (c *Cache) spawn(ctx context.Context, dir string, binary []byte) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, wallFactor*time.Duration(c.opts.Seconds)*time.Second, errOvertime)
+	ctx, cancel := context.WithTimeoutCause(ctx, wallFactor*c.opts.Time, errOvertime)
 	defer cancel()
 	args := append(append([]string{}, c.opts.Command[1:]...), childLimits{
-		Bytes: int64(len(binary)), MemoryMiB: c.opts.MemoryMiB, Seconds: c.opts.Seconds, FileMiB: c.opts.FileMiB,
+		module: int64(len(binary)), memory: c.opts.MemoryBytes, seconds: c.seconds(), file: c.opts.FileBytes,
 	}.args(dir)...)
 	command := exec.CommandContext(ctx, c.opts.Command[0], args...)
 	command.Env = []string{}
@@ -216,12 +216,12 @@ func (c *Cache) outcome(ctx context.Context, command *exec.Cmd, waited error, sa
 	case code == childInvalid:
 		failed.Reason = ReasonInvalid
 	case code == childSize:
-		failed.Reason, failed.Limit, failed.Setting = ReasonSize, int64(c.opts.FileMiB), SettingFile
+		failed.Reason, failed.Limit, failed.Setting = ReasonSize, c.opts.FileBytes, SettingFile
 	case code == childMemory, code == childThrown:
 		// What was said is a stack of Go's run-time, if anything.
-		failed = &CompileError{Reason: ReasonMemory, Limit: int64(c.opts.MemoryMiB), Setting: SettingMemory}
-	case code == childTime, context.Cause(ctx) != nil, state.UserTime()+state.SystemTime() >= time.Duration(c.opts.Seconds)*time.Second:
-		failed.Reason, failed.Limit, failed.Setting = ReasonTime, int64(c.opts.Seconds), SettingTime
+		failed = &CompileError{Reason: ReasonMemory, Limit: c.opts.MemoryBytes, Setting: SettingMemory}
+	case code == childTime, context.Cause(ctx) != nil, state.UserTime()+state.SystemTime() >= c.opts.Time:
+		failed.Reason, failed.Limit, failed.Setting = ReasonTime, c.seconds(), SettingTime
 	default:
 		failed.Reason = ReasonCrashed
 		failed.Detail = detail(state.String() + " " + said)
@@ -242,15 +242,20 @@ func (h *head) Write(p []byte) (int, error) {
 // String is what was kept.
 func (h *head) String() string { return string(h.kept) }
 
-// childLimits are what a process that compiles is told.
-type childLimits struct {
-	Bytes                       int64 // of the module
-	MemoryMiB, Seconds, FileMiB int
-}
+// seconds of processor time that a compilation may take: what the system counts
+// in.
+func (c *Cache) seconds() int64 { return max(1, int64(c.opts.Time/time.Second)) }
+
+// childLimits are what a process that compiles is told: bytes, but for the
+// seconds of processor time.
+type childLimits struct{ module, memory, seconds, file int64 }
+
+func (l *childLimits) fields() []*int64 { return []*int64{&l.module, &l.memory, &l.seconds, &l.file} }
 
 func (l childLimits) args(dir string) []string {
-	return []string{
-		dir, strconv.FormatInt(l.Bytes, 10),
-		strconv.Itoa(l.MemoryMiB), strconv.Itoa(l.Seconds), strconv.Itoa(l.FileMiB),
+	args := []string{dir}
+	for _, field := range l.fields() {
+		args = append(args, strconv.FormatInt(*field, 10))
 	}
+	return args
 }

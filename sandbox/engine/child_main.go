@@ -29,8 +29,8 @@ const (
 // ChildMain is the main function of a process that compiles one module for a
 // [Cache] (see [CacheOptions.Command]) and returns its exit status. args are
 // those that follow the command: the directory for the compiled form, the length
-// of the module in bytes, the limits of memory (MiB), processor time (seconds)
-// and the compiled form (MiB). The module is read from stdin, and what is wrong
+// of the module, and the limits of memory, processor time and the compiled form,
+// in bytes and seconds. The module is read from stdin, and what is wrong
 // with it is written to stderr. It sets limits on the process for good and ends
 // it when stdin ends, and so must be all that the process does.
 func ChildMain(args []string, stdin io.Reader, stderr io.Writer) int {
@@ -42,7 +42,7 @@ func ChildMain(args []string, stdin io.Reader, stderr io.Writer) int {
 		fmt.Fprintln(stderr, err)
 		return childMisused
 	}
-	binary := make([]byte, limits.Bytes)
+	binary := make([]byte, limits.module)
 	if _, err := io.ReadFull(stdin, binary); err != nil {
 		fmt.Fprintln(stderr, "read the module:", err)
 		return childMisused
@@ -53,7 +53,7 @@ func ChildMain(args []string, stdin io.Reader, stderr io.Writer) int {
 			os.Exit(childCrashed) // nobody waits any more
 		}()
 	}
-	go watchMemory(int64(limits.MemoryMiB)<<20, func() { os.Exit(childMemory) })
+	go watchMemory(limits.memory, func() { os.Exit(childMemory) })
 	status, said := compileChild(dir, binary)
 	if said != "" {
 		fmt.Fprintln(stderr, said)
@@ -62,20 +62,23 @@ func ChildMain(args []string, stdin io.Reader, stderr io.Writer) int {
 }
 
 func parseChild(args []string) (dir string, limits childLimits, err error) {
-	if len(args) != 5 {
-		return "", limits, errors.New("this compiles a module for the host, which starts it: directory, bytes, MiB, seconds, MiB")
+	fields := limits.fields()
+	if len(args) != 1+len(fields) {
+		return "", limits, errors.New("this compiles a module for the host, which starts it, and takes a directory and four numbers")
 	}
-	for i, field := range []*int{&limits.MemoryMiB, &limits.Seconds, &limits.FileMiB} {
-		if *field, err = strconv.Atoi(args[2+i]); err != nil || *field <= 0 {
-			return "", limits, fmt.Errorf("%q is no limit", args[2+i])
+	for i, field := range fields {
+		if *field, err = strconv.ParseInt(args[1+i], 10, 64); err != nil || *field < min(1, int64(i)) {
+			return "", limits, fmt.Errorf("%q is no length and no limit", args[1+i])
 		}
 	}
-	limits.Bytes, err = strconv.ParseInt(args[1], 10, 32)
-	if err != nil || limits.Bytes < 0 {
-		return "", limits, fmt.Errorf("%q is no length of a module", args[1])
+	if limits.module > maxModule {
+		return "", limits, fmt.Errorf("a module of %d bytes is too long", limits.module)
 	}
 	return args[0], limits, nil
 }
+
+// maxModule is more than the format allows: its sections have lengths of 32 bits.
+const maxModule = 1 << 31
 
 // compileChild compiles and says how it went.
 func compileChild(dir string, binary []byte) (status int, said string) {

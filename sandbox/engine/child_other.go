@@ -10,7 +10,7 @@ func separate(*exec.Cmd) {}
 // confine has no limits of the system's to set: the process watches its memory,
 // and the host its time.
 func confine(limits childLimits, _ func(status int)) error {
-	tune(int64(limits.MemoryMiB) << 20)
+	tune(limits.memory)
 	return nil
 }
 

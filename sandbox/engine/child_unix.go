@@ -39,9 +39,8 @@ func confine(limits childLimits, exit func(status int)) error {
 		exit(childTime)
 	}()
 	signal.Ignore(syscall.SIGXFSZ) // the write fails instead
-	memory := int64(limits.MemoryMiB) << 20
-	tune(memory)
-	seconds, file := uint64(limits.Seconds), uint64(limits.FileMiB)<<20
+	tune(limits.memory)
+	memory, seconds, file := uint64(limits.memory), uint64(limits.seconds), uint64(limits.file)
 	if syscall.Getpgrp() == os.Getpid() { // of all threads, which the group has and the process has not
 		_ = syscall.Setpriority(syscall.PRIO_PGRP, 0, niceness)
 	}
@@ -51,7 +50,7 @@ func confine(limits childLimits, exit func(status int)) error {
 		lower(syscall.RLIMIT_FSIZE, file, file),
 	}
 	if held, ok := dataHeld(); ok {
-		errs = append(errs, lower(syscall.RLIMIT_DATA, held+uint64(memory), held+uint64(memory)))
+		errs = append(errs, lower(syscall.RLIMIT_DATA, held+memory, held+memory))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("limit the process that compiles: %w", err)
