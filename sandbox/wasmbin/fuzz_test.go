@@ -3,19 +3,23 @@ package wasmbin_test
 import (
 	"context"
 	varint "encoding/binary"
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/sys"
 
 	"vcphost/sandbox/wasmbin"
 )
 
-// FuzzRewrite: nothing panics or grows beyond measure; what the engine takes it
-// takes rewritten, and what it refuses it refuses rewritten.
-func FuzzRewrite(f *testing.F) {
+// addSeeds adds modules of our own and of the specification's suite.
+func addSeeds(f *testing.F) {
 	for _, binary := range modules() {
 		f.Add(binary)
 	}
@@ -35,6 +39,12 @@ func FuzzRewrite(f *testing.F) {
 			f.Add(binary)
 		}
 	}
+}
+
+// FuzzRewrite: nothing panics or grows beyond measure; what the engine takes it
+// takes rewritten, and what it refuses it refuses rewritten.
+func FuzzRewrite(f *testing.F) {
+	addSeeds(f)
 	r := engine(f)
 	f.Fuzz(func(t *testing.T, binary []byte) {
 		if len(binary) > 8<<10 {
@@ -78,4 +88,86 @@ func compiles(t *testing.T, r wazero.Runtime, binary []byte) error {
 		err = compiled.Close(context.Background())
 	}
 	return err
+}
+
+// errEmpty ends a guest that has used its fuel.
+var errEmpty = errors.New("no more fuel")
+
+// FuzzRun: what a module does it does rewritten, too, and nothing that passes
+// the rewriter runs on when its fuel is used.
+func FuzzRun(f *testing.F) {
+	addSeeds(f)
+	const pages = 64
+	config := wazero.NewRuntimeConfigCompiler().WithMemoryLimitPages(pages).WithCloseOnContextDone(true)
+	f.Fuzz(func(t *testing.T, binary []byte) {
+		_, err := wasmbin.Rewrite(binary, wasmbin.RewriteOptions{Limits: wasmbin.Limits{MemoryPages: pages, TableElements: 100_000, Imports: 1}})
+		if err != nil || len(binary) > 8<<10 {
+			return
+		}
+		ctx := context.Background()
+		r := wazero.NewRuntimeWithConfig(ctx, config)
+		defer r.Close(ctx)
+		if compiles(t, r, binary) != nil {
+			return
+		}
+		budget := 1000
+		linkRefuel(t, r, func(left int64) int64 {
+			if budget--; budget < 0 {
+				panic(errEmpty)
+			}
+			return left + 1000
+		})
+		original := &specWorld{runtime: r}
+		rewritten := &specWorld{runtime: r, rewrite: &wasmbin.RewriteOptions{}}
+		a, errA := original.within(100*time.Millisecond, binary)
+		b, errB := rewritten.within(20*time.Second, binary)
+		sameEnd(t, "start", outcome{err: errA}, outcome{err: errB})
+		if errA != nil || errB != nil {
+			return
+		}
+		for name, definition := range a.ExportedFunctionDefinitions() {
+			args := make([]uint64, words(definition.ParamTypes()))
+			want, got := a.within(100*time.Millisecond, name, args), b.within(20*time.Second, name, args)
+			sameEnd(t, name, want, got)
+			if want.err != nil || got.err != nil {
+				return // they may have parted
+			}
+			numbers := !slices.ContainsFunc(definition.ResultTypes(), func(v api.ValueType) bool { return v < api.ValueTypeI64 })
+			if numbers && !slices.Equal(want.values, got.values) {
+				t.Errorf("%s: got %x, want %x", name, got.values, want.values)
+			}
+		}
+	})
+}
+
+// within begins an instance that is to have begun within a time.
+func (w *specWorld) within(limit time.Duration, binary []byte) (*specModule, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	w.ctx = ctx
+	return w.instantiate(binary, "")
+}
+
+// within calls a function that is to return within a time.
+func (m *specModule) within(limit time.Duration, name string, args []uint64) outcome {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	values, err := m.ExportedFunction(name).Call(ctx, args...)
+	return outcome{values: values, err: err}
+}
+
+// sameEnd compares how a call ended in both forms, unless one ran out of its
+// time, fuel or stack, which the other may not have.
+func sameEnd(t *testing.T, what string, want, got outcome) {
+	t.Helper()
+	var exit *sys.ExitError
+	if errors.As(got.err, &exit) {
+		t.Fatalf("%s: the rewritten form ran on without fuel", what)
+	}
+	if errors.As(want.err, &exit) || errors.Is(got.err, errEmpty) || strings.Contains(want.trap()+got.trap(), "stack overflow") {
+		return
+	}
+	if (want.err == nil) != (got.err == nil) {
+		t.Errorf("%s: got %v, want %v", what, got.err, want.err)
+	}
 }

@@ -22,6 +22,7 @@ import (
 type specWorld struct {
 	runtime wazero.Runtime
 	rewrite *wasmbin.RewriteOptions // nil: as they are
+	ctx     context.Context         // of instantiation; nil: the background
 	atomic  bool                    // version 1: a segment out of bounds keeps all others out, too
 
 	named     map[string]*specModule
@@ -72,7 +73,7 @@ func linkRefuel(t testing.TB, r wazero.Runtime, refuel func(left int64) int64) {
 
 // instantiate begins an instance as its world does.
 func (w *specWorld) instantiate(binary []byte, name string) (*specModule, error) {
-	ctx, config := context.Background(), wazero.NewModuleConfig().WithName(name).WithStartFunctions()
+	ctx, config := w.context(), wazero.NewModuleConfig().WithName(name).WithStartFunctions()
 	if w.rewrite == nil {
 		m, err := w.runtime.InstantiateWithConfig(ctx, binary, config)
 		return &specModule{Module: m}, err
@@ -109,8 +110,15 @@ func (w *specWorld) begin(m *specModule) error {
 	if m.plan.Start == "" {
 		return nil
 	}
-	_, err := m.ExportedFunction(m.plan.Start).Call(context.Background())
+	_, err := m.ExportedFunction(m.plan.Start).Call(w.context())
 	return err
+}
+
+func (w *specWorld) context() context.Context {
+	if w.ctx == nil {
+		return context.Background()
+	}
+	return w.ctx
 }
 
 // outcome is what a command gave: values, or why not.
