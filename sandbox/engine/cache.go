@@ -226,6 +226,27 @@ func (c *Cache) release(binary []byte) {
 	}
 }
 
+// load makes a module loadable while use runs, which loads it. Loads of one
+// module follow one another: the engine hands a module that one goroutine is
+// still reading from the disk to others as if it were whole.
+func (c *Cache) load(ctx context.Context, binary []byte, use func() error) error {
+	if err := c.Ensure(ctx, binary); err != nil {
+		return err
+	}
+	if c.build.interpreted {
+		return use()
+	}
+	module := sha256.Sum256(binary)
+	defer c.letGo(module)
+	h := c.hold(module)
+	defer c.letGo(module)
+	if err := h.lock(ctx); err != nil {
+		return err
+	}
+	defer h.unlock()
+	return use()
+}
+
 // held is a module that somebody makes loadable or loads.
 type held struct {
 	users int           // under Cache.mu
