@@ -8,13 +8,11 @@ import (
 
 	"github.com/samyfodil/wazy"
 	"github.com/tetratelabs/wazero"
-
-	"vcphost/sandbox"
 )
 
 func newLab(t *testing.T, p plan) *lab {
 	t.Helper()
-	box, err := sandbox.New(t.Context(), nil)
+	box, err := newBox(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}

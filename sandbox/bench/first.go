@@ -9,8 +9,6 @@ import (
 
 	"github.com/samyfodil/wazy"
 	"github.com/tetratelabs/wazero"
-
-	"vcphost/sandbox"
 )
 
 // firstAnswer measures the time from a module's bytes to its first answer in a
@@ -68,7 +66,7 @@ func (l *lab) startAndCall(ctx context.Context, g *guest, c column, dir string) 
 func startHost(ctx context.Context, c column, dir string) (*lab, func() error, error) {
 	switch c {
 	case ours:
-		box, err := sandbox.New(ctx, &sandbox.Options{CacheDir: dir})
+		box, err := newBox(ctx, dir)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -10,6 +10,7 @@ import (
 	"io"
 
 	"vcphost/abi"
+	"vcphost/sandbox"
 )
 
 // guest is one class of guest: a module for each kind of host, and the call
@@ -20,10 +21,11 @@ type guest struct {
 	extism     []byte // the same job on the Extism kernel; nil where there is none
 	processes  bool   // Node.js and Python have the same job as a script
 	invocation *abi.Invocation
-	sum        uint32 // the answer's data.sum, where counted is true
-	counted    bool   // the answer tells how many calls the instance has served
-	missing    string // why the guest cannot be measured here
-	dir        string // for what hosts keep on disk
+	prepare    []sandbox.Prepare // as a manifest would have it
+	sum        uint32            // the answer's data.sum, where counted is true
+	counted    bool              // the answer tells how many calls the instance has served
+	missing    string            // why the guest cannot be measured here
+	dir        string            // for what hosts keep on disk
 }
 
 // input is the invocation as a guest gets it. The sandbox writes it anew for each

@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"vcphost/sandbox"
 )
 
 // builder makes the two modules of a guest: for binding vcp and, where there is
@@ -66,8 +69,17 @@ func (w workshop) classes() ([]entry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the example's file: %w", err)
 	}
-	adds := func(name string) guest {
-		return guest{name: name, invocation: adding(1200, 34), sum: 1234, counted: true, processes: true}
+	sample, err := os.ReadFile(filepath.Join(examples, "csvchart", "sample.csv"))
+	if err != nil {
+		return nil, fmt.Errorf("read the example's sample: %w", err)
+	}
+	adds := func(name string, prepare ...sandbox.Prepare) guest {
+		return guest{name: name, invocation: adding(1200, 34), prepare: prepare, sum: 1234, counted: true, processes: true}
+	}
+	warm := sandbox.Prepare{Command: "Add", Arguments: json.RawMessage(`{"a":1,"b":2}`)}
+	plot := sandbox.Prepare{ // the manifest's
+		Command: "Plot", Arguments: json.RawMessage(`{"data":{"$resource":"file:sample.csv"},"column":"close"}`),
+		Files: map[string][]byte{"sample.csv": sample},
 	}
 	chart := func(ctx context.Context) ([]byte, []byte, error) {
 		vcp, err := w.golang(ctx, filepath.Join(examples, "csvchart"), "")
@@ -78,9 +90,9 @@ func (w workshop) classes() ([]entry, error) {
 		{guest: adds(nameFourPages), build: core(fourPages(), sum)},
 		{guest: adds("C (clang)"), build: pair(w.c, "-DEXTISM")},
 		{guest: adds("Rust, its standard library"), build: pair(w.rust, "--cfg=extism"), long: true},
-		{guest: adds("Go without JSON"), build: w.goGuest("goplain"), long: true},
-		{guest: adds(nameGoJSON), build: w.goGuest("gojson")},
-		{guest: guest{name: nameChart, invocation: plotting(file)}, build: chart, long: true},
+		{guest: adds("Go without JSON", warm), build: w.goGuest("goplain"), long: true},
+		{guest: adds(nameGoJSON, warm), build: w.goGuest("gojson")},
+		{guest: guest{name: nameChart, invocation: plotting(file), prepare: []sandbox.Prepare{plot}}, build: chart, long: true},
 	}, nil
 }
 

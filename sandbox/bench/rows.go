@@ -136,9 +136,7 @@ func (l *lab) rows(ctx context.Context, w workshop, short bool) ([]row, error) {
 func allColumns() []column {
 	var all []column
 	for c := range columns {
-		if c != oursShared && c != oursFresh {
-			all = append(all, c)
-		}
+		all = append(all, c)
 	}
 	return all
 }

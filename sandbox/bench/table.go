@@ -93,7 +93,7 @@ func digits(v float64) string {
 		return fmt.Sprintf("%.0f", v)
 	case v >= 9.995:
 		return fmt.Sprintf("%.1f", v)
-	case v >= 0.0995:
+	case v >= 0.0995 || v == 0:
 		return fmt.Sprintf("%.2f", v)
 	}
 	return fmt.Sprintf("%.4f", v)
