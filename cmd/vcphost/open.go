@@ -134,7 +134,7 @@ func (p *Program) open(ctx context.Context, verb string, what needs) (app *appli
 		p.logger().Warn("old results could not be removed", "error", err)
 	}
 	app.sandbox, err = sandbox.New(ctx, &sandbox.Options{
-		CacheDir: cacheDir(app.store.dir), DB: app.store.db, Logger: p.logger(),
+		CacheDir: cacheDir(app.store.dir), Cache: p.compileOptions(), DB: app.store.db, Logger: p.logger(),
 	})
 	if err != nil {
 		return app, err
