@@ -2,7 +2,9 @@ package server
 
 import (
 	"errors"
+	"io"
 	"net"
+	"os"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -14,34 +16,6 @@ import (
 // time-out.
 const pieceBytes = 64 << 10
 
-// listener hands out connections that have the limits of this package: at most
-// so many at a time, and a time-out for each piece of what is written. A
-// connection too many is told so and closed.
-type listener struct {
-	net.Listener
-	places     chan struct{} // holds an element for each open connection
-	writeStall time.Duration
-	partings   *partings
-}
-
-// Accept waits for the next connection that has a place.
-func (l *listener) Accept() (net.Conn, error) {
-	for {
-		accepted, err := l.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		select {
-		case l.places <- struct{}{}:
-			return &conn{Conn: accepted, of: l}, nil
-		default:
-			if !l.partings.begin(accepted, fullAnswer()) {
-				_ = accepted.Close() // nobody could do anything about its error
-			}
-		}
-	}
-}
-
 // conn is a connection with a place.
 type conn struct {
 	net.Conn
@@ -49,6 +23,38 @@ type conn struct {
 	held atomic.Bool // somebody else has set a write deadline
 	left atomic.Bool // the place was given back
 	late atomic.Bool // the client may still send what nobody will read
+
+	idle      atomic.Bool // it waits for its next request
+	idleUntil time.Time   // when it has waited too long; only while it is idle
+	parking   atomic.Bool // Close is to park it
+	hasFirst  bool
+	first     [1]byte // what it got while it was parked
+}
+
+// Read reads. To the server, a connection that has been idle for a while ends
+// here, and is parked when it closes it.
+func (c *conn) Read(p []byte) (int, error) {
+	if c.hasFirst && len(p) > 0 {
+		c.hasFirst = false
+		return copy(p, c.first[:]), nil
+	}
+	n, err := c.Conn.Read(p)
+	if err != nil && n == 0 && c.idle.Load() && errors.Is(err, os.ErrDeadlineExceeded) && time.Now().Before(c.idleUntil) {
+		c.parking.Store(true)
+		return 0, io.EOF
+	}
+	return n, err
+}
+
+// SetReadDeadline ends an idle connection's wait earlier, when it is to be parked.
+func (c *conn) SetReadDeadline(deadline time.Time) error {
+	if c.idle.Load() && !deadline.IsZero() {
+		c.idleUntil = deadline
+		if park := time.Now().Add(parkAfter); park.Before(deadline) {
+			deadline = park
+		}
+	}
+	return c.Conn.SetReadDeadline(deadline)
 }
 
 // Write gives up a client that takes less than a piece within the time-out.
@@ -86,11 +92,14 @@ func (c *conn) SyscallConn() (syscall.RawConn, error) {
 // also where nothing of that has come yet.
 func (c *conn) Linger() { c.late.Store(true) }
 
-// Close ends the connection and gives its place back. A client that is still
-// sending what nobody will read is given a moment to take the answer.
+// Close ends the connection and gives its place back, or parks it. A client that
+// is still sending what nobody will read is given a moment to take the answer.
 func (c *conn) Close() error {
 	if c.left.Swap(true) {
 		return net.ErrClosed
+	}
+	if c.parking.Load() && c.of.parked.park(&conn{Conn: c.Conn, of: c.of}, c.idleUntil) {
+		return nil
 	}
 	defer func() { <-c.of.places }()
 	if (c.late.Load() || unread(c.Conn)) && c.of.partings.begin(c.Conn, nil) {

@@ -27,7 +27,7 @@ type Options struct {
 	ReadTimeout    time.Duration // for a whole request head and body; default 30 s
 	WriteTimeout   time.Duration // for 64 KiB of an answer; default 30 s
 	IdleTimeout    time.Duration // of a kept connection; default 60 s
-	MaxHeaderBytes int           // of a request's head, held by every open connection; default 6 KiB
+	MaxHeaderBytes int           // of a request's head, held by every connection but parked ones; default 6 KiB
 	MaxConnections int           // at a time, of each listener; default 16,384
 }
 
@@ -79,6 +79,8 @@ func New(opts Options) *Server {
 		s.api.Announced(header)
 		return unchanged
 	}
+	s.app.Server().ConnState = connectionState
+	s.app.Server().MaxIdleWorkerDuration = workerIdle
 	s.app.Server().Logger = connectionLog{opts.API.Logger}
 	s.app.Use(s.strict)
 	s.app.Server().Handler = knownMethods(s.app.Server().Handler)
@@ -155,7 +157,7 @@ func (s *Server) API() *api.API { return s.api }
 func (s *Server) Serve(listener net.Listener) error { return s.serve(s.limited(listener)) }
 
 func (s *Server) limited(l net.Listener) net.Listener {
-	return &listener{Listener: l, places: make(chan struct{}, s.maxConnections), writeStall: s.writeTimeout, partings: s.partings}
+	return newListener(l, s.maxConnections, s.writeTimeout, s.partings)
 }
 
 func (s *Server) serve(listener net.Listener) error {

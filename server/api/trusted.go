@@ -39,6 +39,9 @@ type trustedConn struct {
 	who *identity.Identity
 }
 
+// NetConn gives the connection as its listener gave it.
+func (c *trustedConn) NetConn() net.Conn { return c.Conn }
+
 // trustedBy tells whom a connection speaks for, nil for nobody.
 func trustedBy(conn net.Conn) *identity.Identity {
 	if c, ok := conn.(*trustedConn); ok {
