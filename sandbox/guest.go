@@ -26,6 +26,7 @@ type guest struct {
 	fuel, size, refused engine.Global   // size and refused where the memory is virtual
 
 	stack    [2]uint64
+	input    []byte // a buffer for invocations
 	calls    int
 	running  *engine.Function // the function of the guest that runs
 	spoiled  bool             // not to be used again

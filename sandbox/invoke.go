@@ -23,10 +23,6 @@ const (
 // INVALID_ARGUMENT when the invocation is larger than the plugin's limit.
 func (p *Plugin) Invoke(ctx context.Context, inv *abi.Invocation) (*abi.Reply, error) {
 	began := time.Now()
-	input, err := p.encode(inv)
-	if err != nil {
-		return nil, err
-	}
 	waited, err := p.sandbox.gate.enter(ctx, p)
 	if err != nil {
 		return nil, ended(ctx, err)
@@ -45,7 +41,7 @@ func (p *Plugin) Invoke(ctx context.Context, inv *abi.Invocation) (*abi.Reply, e
 	call := hostfunc.NewCall(ctx, inv, p.grants, hostfunc.Limits{MaxLogBytes: p.limits.MaxLogBytes}, p.logger)
 	g.enter(ctx, call)
 	g.run.queued = queued
-	payload, err := g.answer(path, input)
+	payload, err := g.answer(path, inv)
 	reply, failure := g.reply(path, payload, err, began)
 	g.leave()
 	p.give(g, path)
@@ -73,7 +69,14 @@ func (p *Plugin) give(g *guest, path string) {
 	p.release(g)
 }
 
-func (g *guest) answer(path string, input []byte) ([]byte, error) {
+func (g *guest) answer(path string, inv *abi.Invocation) ([]byte, error) {
+	input, err := g.plugin.encode(g.input[:0], inv)
+	if err != nil {
+		return nil, err
+	}
+	if cap(input) <= keptInputBytes {
+		g.input = input
+	}
 	if path == pathFresh {
 		if err := g.start(); err != nil {
 			return nil, err
@@ -123,8 +126,12 @@ func (p *Plugin) failed(err error) error {
 	return err
 }
 
-func (p *Plugin) encode(inv *abi.Invocation) ([]byte, error) {
-	input, err := inv.AppendJSON(make([]byte, 0, 512))
+// keptInputBytes is the largest buffer for invocations that an instance keeps.
+const keptInputBytes = 64 << 10
+
+// encode appends the invocation as a guest reads it.
+func (p *Plugin) encode(dst []byte, inv *abi.Invocation) ([]byte, error) {
+	input, err := inv.AppendJSON(dst)
 	if err != nil {
 		return nil, abi.NewError(abi.CodeInternalError, "the invocation cannot be written").WithCause(err)
 	}

@@ -31,7 +31,7 @@ type Plugin struct {
 	template  *template // nil where every call starts an instance
 	logger    *slog.Logger
 	idle      idle
-	lastKept  atomic.Int64 // Unix time in nanoseconds
+	lastKept  atomic.Int64 // when an instance was kept, by the sandbox's clock
 	refills   sync.WaitGroup
 	slice     atomic.Int64 // units of fuel that take about sliceTime
 	closed    atomic.Bool

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
-	"time"
 )
 
 const (
@@ -161,7 +160,7 @@ func (p *Plugin) release(g *guest) {
 
 // keep puts an instance into the pool, false if there is no room for it.
 func (p *Plugin) keep(g *guest) bool {
-	p.lastKept.Store(time.Now().UnixNano())
+	p.lastKept.Store(p.sandbox.nanotime())
 	if !p.sandbox.pool.room(g) {
 		return false
 	}

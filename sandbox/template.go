@@ -71,7 +71,7 @@ func (g *guest) begin(ctx context.Context, prepare []Prepare) error {
 // inert runs a step of the guest with host functions that reach nothing.
 func (g *guest) inert(ctx context.Context, prepare Prepare, step func(input []byte) error) error {
 	inv := prepare.invocation()
-	input, err := g.plugin.encode(inv)
+	input, err := g.plugin.encode(nil, inv)
 	if err != nil {
 		return err
 	}

@@ -69,14 +69,18 @@ func (i *Instance) Close(ctx context.Context) error {
 // Function looks up an exported function; nil where there is none. Each look-up
 // has a stack of its own, so keep what is called often.
 func (i *Instance) Function(name string) *Function {
-	if f := i.module.ExportedFunction(name); f != nil {
-		return &Function{f}
+	f := i.module.ExportedFunction(name)
+	if f == nil {
+		return nil
 	}
-	return nil
+	return &Function{function: f, stack: stackOf(f)}
 }
 
 // Function is an exported function of an instance.
-type Function struct{ function api.Function }
+type Function struct {
+	function api.Function
+	stack    *[]byte // the engine's own; nil where it has none
+}
 
 // Call runs the function. Arguments lie on the stack from its beginning, and
 // results take their place. A panic of a host function that is an error comes
@@ -88,18 +92,26 @@ func (f *Function) Call(ctx context.Context, stack []uint64) error {
 // StackBytes is the size of the stack that the function has now. The engine
 // lets it grow while the function runs, and keeps what it has grown to for the
 // next call. 0 where the engine does not have such a thing.
-//
-// The engine does not tell, so this looks at a field that is its own, by name; a
-// test fails when the field is no more.
 func (f *Function) StackBytes() int {
-	value := reflect.ValueOf(f.function)
-	if value.Kind() != reflect.Pointer || value.Elem().Kind() != reflect.Struct {
+	if f.stack == nil {
 		return 0
 	}
-	if stack := value.Elem().FieldByName("stack"); stack.Kind() == reflect.Slice {
-		return stack.Len() * int(stack.Type().Elem().Size())
+	return len(*f.stack)
+}
+
+// stackOf finds the stack of a function. The engine does not tell, so this looks
+// at a field that is its own, by name and type; a test fails when the field is no
+// more.
+func stackOf(f api.Function) *[]byte {
+	value := reflect.ValueOf(f)
+	if value.Kind() != reflect.Pointer || value.Elem().Kind() != reflect.Struct {
+		return nil
 	}
-	return 0
+	stack := value.Elem().FieldByName("stack")
+	if !stack.IsValid() || stack.Type() != reflect.TypeFor[[]byte]() {
+		return nil
+	}
+	return (*[]byte)(stack.Addr().UnsafePointer())
 }
 
 // Global looks up an exported global that can be set.
