@@ -53,7 +53,8 @@ type Call struct {
 	failure  *abi.Error // what the guest cannot undo, told after the call
 }
 
-// NewCall begins the state of one call. Logger receives the plugin's lines;
+// NewCall begins the state of one call. Logger receives the plugin's lines, each
+// with the call's invocationId;
 // ctx is the call's own, and its end is what cancelled() tells.
 func NewCall(ctx context.Context, inv *abi.Invocation, grants Grants, limits Limits, logger *slog.Logger) *Call {
 	if limits.MaxLogBytes == 0 {
@@ -61,7 +62,7 @@ func NewCall(ctx context.Context, inv *abi.Invocation, grants Grants, limits Lim
 	}
 	return &Call{
 		ctx: ctx, inv: inv, grants: grants,
-		log:      logBudget{logger: logger, left: max(limits.MaxLogBytes, 0)},
+		log:      logBudget{logger: logger, invocation: inv.InvocationID, left: max(limits.MaxLogBytes, 0)},
 		progress: coalescer{report: inv.Progress},
 	}
 }
@@ -177,6 +178,6 @@ func (c *Call) keepFailure(err *abi.Error) {
 // Panicked keeps the record of a host function that panicked: it is the host's
 // failure, whatever the guest passed, and the result says so.
 func (c *Call) Panicked(function string, cause any) {
-	c.log.logger.Error("host function panicked", "function", function, "panic", cause, "stack", string(debug.Stack()))
+	c.log.logger.Error("host function panicked", c.log.attribute(), "function", function, "panic", cause, "stack", string(debug.Stack()))
 	c.keepFailure(abi.NewError(abi.CodeInternalError, "the host function %s failed", function))
 }

@@ -24,9 +24,10 @@ const (
 // logBudget passes a plugin's lines to the host's log until the call's limit
 // is reached, and counts what it had to cut.
 type logBudget struct {
-	logger *slog.Logger
-	left   int
-	cut    int64 // bytes
+	logger     *slog.Logger
+	invocation string // the id, said with every line
+	left       int
+	cut        int64 // bytes
 }
 
 // Log takes one line: level 0 debug, 1 info, 2 warn, 3 and above error. What
@@ -40,12 +41,16 @@ func (b *logBudget) write(level slog.Level, line []byte) {
 	b.cut += int64(len(line) - keep)
 	b.left -= keep
 	if keep > 0 {
-		b.logger.Log(context.Background(), level, strings.ToValidUTF8(string(line[:keep]), "\uFFFD"))
+		b.logger.Log(context.Background(), level, strings.ToValidUTF8(string(line[:keep]), "\uFFFD"), b.attribute())
 	}
 }
 
 // host logs a failure of the host itself, which is not the plugin's budget.
-func (b *logBudget) host(message string, err error) { b.logger.Error(message, "error", err) }
+func (b *logBudget) host(message string, err error) {
+	b.logger.Error(message, b.attribute(), "error", err)
+}
+
+func (b *logBudget) attribute() slog.Attr { return slog.String("invocationId", b.invocation) }
 
 func (b *logBudget) warning() (abi.Warning, bool) {
 	if b.cut == 0 {

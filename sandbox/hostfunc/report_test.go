@@ -29,6 +29,17 @@ level=ERROR msg="at 2147483647"
 	want(t, "warnings", len(b.Warnings()), 0)
 }
 
+func TestEveryLineSaysWhoseCallItIs(t *testing.T) {
+	var log bytes.Buffer
+	call := hostfunc.NewCall(t.Context(), &abi.Invocation{InvocationID: "ti_1"}, hostfunc.Grants{}, hostfunc.Limits{},
+		slog.New(slog.NewTextHandler(&log, nil)))
+	call.Log(1, []byte("a line"))
+	call.Panicked("now", "a reason")
+	if got := strings.Count(log.String(), "invocationId=ti_1"); got != 2 {
+		t.Errorf("%d of 2 lines name the call:\n%s", got, log.String())
+	}
+}
+
 func TestLogIsCutAndCounted(t *testing.T) {
 	for _, test := range []struct {
 		name  string
