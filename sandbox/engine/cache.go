@@ -315,24 +315,18 @@ func (c *Cache) ready(ctx context.Context, h *held, module digest, binary []byte
 		if name, err := c.verify(c.loadable(h.name), module); err == nil && name == h.name {
 			return nil
 		}
+		c.drop(c.loadable(h.name))
+		h.name = ""
 	}
-	for range 2 {
-		name, err := c.adopt(module)
-		if err == nil {
-			h.name = name
-			return nil
-		}
-		if !errors.Is(err, errUnusable) {
-			return err
-		}
+	name, err := c.adopt(module)
+	if errors.Is(err, errUnusable) {
 		if err := c.compile(ctx, module, binary); err != nil {
 			return err
 		}
-	}
-	name, err := c.adopt(module)
-	if err != nil {
-		return fmt.Errorf("take a module that was just compiled: %w", err)
+		if name, err = c.take(module); err != nil {
+			err = fmt.Errorf("take a module that was just compiled: %w", err)
+		}
 	}
 	h.name = name
-	return nil
+	return err
 }

@@ -178,37 +178,56 @@ func (c *Cache) verify(path string, module digest) (string, error) {
 	return name, nil
 }
 
+// taken is where a compiled module lies between its link and its verification.
+func (c *Cache) taken(module digest) string {
+	return filepath.Join(c.own, "take-"+hex.EncodeToString(module[:]))
+}
+
 // adopt makes the stored form of a module loadable. The file is linked before it
 // is verified: what was verified is then what is loaded, whatever becomes of the
 // store meanwhile.
 func (c *Cache) adopt(module digest) (string, error) {
-	stored, mine := c.stored(module), filepath.Join(c.own, "adopt-"+hex.EncodeToString(module[:]))
-	c.drop(mine)
-	if err := link(stored, mine); err != nil {
+	stored := c.stored(module)
+	if err := link(stored, c.taken(module)); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return "", fmt.Errorf("%w: %w", errUnusable, err)
 		}
 		return "", err
 	}
-	name, err := c.verify(mine, module)
-	if err != nil {
+	name, err := c.take(module)
+	if errors.Is(err, errUnusable) {
 		c.opts.Logger.Warn("a compiled module cannot be used and is compiled anew", "file", stored, "error", err)
-		c.drop(mine)
 		c.drop(stored)
+	}
+	if err != nil {
 		return "", err
 	}
 	now := time.Now()
 	if err := os.Chtimes(stored, now, now); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
 	}
-	// A rename between two links of one file would do nothing.
-	c.drop(c.loadable(name))
-	return name, os.Rename(mine, c.loadable(name))
+	return name, nil
 }
 
-// link gives a file a second name, or makes a copy of it where the file system
-// has no links.
+// take verifies what was linked and makes it loadable, or drops it.
+func (c *Cache) take(module digest) (string, error) {
+	path := c.taken(module)
+	name, err := c.verify(path, module)
+	if err != nil {
+		c.drop(path)
+		return "", err
+	}
+	// A rename between two links of one file would do nothing.
+	c.drop(c.loadable(name))
+	return name, os.Rename(path, c.loadable(name))
+}
+
+// link gives a file a second name, in place of what had it, or makes a copy where
+// the file system has no links.
 func link(from, to string) error {
+	if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	err := os.Link(from, to)
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
 		return err

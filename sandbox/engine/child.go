@@ -100,8 +100,8 @@ func (c *Cache) compile(ctx context.Context, module digest, binary []byte) error
 	return c.evict(c.opts.TotalBytes, c.stored(module))
 }
 
-// produce compiles a module in a directory of its own, seals what came of it and
-// moves that into the store.
+// produce compiles a module in a directory of its own, seals what came of it,
+// takes it and moves it into the store.
 func (c *Cache) produce(ctx context.Context, module digest, binary []byte) error {
 	dir, err := os.MkdirTemp(c.own, "compile-")
 	if err != nil {
@@ -127,7 +127,12 @@ func (c *Cache) produce(ctx context.Context, module digest, binary []byte) error
 		}
 		return fmt.Errorf("%w: %w", errStorage, err)
 	}
-	if err := os.Rename(path, c.stored(module)); err != nil {
+	// From here on it may be evicted, for others, at any time.
+	err = link(path, c.taken(module))
+	if err == nil {
+		err = os.Rename(path, c.stored(module))
+	}
+	if err != nil {
 		return fmt.Errorf("keep a compiled module: %w", err)
 	}
 	return nil

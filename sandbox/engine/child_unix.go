@@ -3,13 +3,11 @@
 package engine
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
-	"strconv"
 	"syscall"
 )
 
@@ -39,6 +37,7 @@ func confine(limits childLimits, exit func(status int)) error {
 		exit(childTime)
 	}()
 	signal.Ignore(syscall.SIGXFSZ) // the write fails instead
+	closeInherited()
 	tune(limits.memory)
 	memory, seconds, file := uint64(limits.memory), uint64(limits.seconds), uint64(limits.file)
 	if syscall.Getpgrp() == os.Getpid() { // of all threads, which the group has and the process has not
@@ -56,24 +55,6 @@ func confine(limits childLimits, exit func(status int)) error {
 		return fmt.Errorf("limit the process that compiles: %w", err)
 	}
 	return nil
-}
-
-// dataHeld is what this process counts against its limit of data, in bytes: what
-// Go's run-time and the program mapped when they started, which is no part of
-// what compiling takes. Only Linux counts mappings; elsewhere the process
-// watches its memory itself and nothing else does.
-func dataHeld() (uint64, bool) {
-	status, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return 0, false
-	}
-	_, after, found := bytes.Cut(status, []byte("\nVmData:"))
-	fields := bytes.Fields(after)
-	if !found || len(fields) == 0 {
-		return 0, false
-	}
-	kib, err := strconv.ParseUint(string(fields[0]), 10, 64)
-	return kib << 10, err == nil
 }
 
 // isMemory tells a system call that found no memory.
