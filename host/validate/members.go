@@ -3,6 +3,7 @@ package validate
 import (
 	"fmt"
 	"math/big"
+	"slices"
 	"strconv"
 
 	"vcphost/abi"
@@ -16,11 +17,11 @@ func payloadMembers() members {
 		"status":       one(abi.Statuses()),
 		"data":         nil,
 		"resources":    each((*payloadReader).draft),
-		"warnings":     each(object(warningMembers())),
-		"error":        orNull(object(errorMembers())),
-		"task":         orNull(object(taskMembers())),
-		"presentation": orNull(object(presentationMembers())),
-		"aiAdvice":     orNull(object(adviceMembers())),
+		"warnings":     each(object(warningMembers)),
+		"error":        orNull(object(errorMembers)),
+		"task":         orNull(object(taskMembers)),
+		"presentation": orNull(object(presentationMembers)),
+		"aiAdvice":     orNull(object(adviceMembers)),
 		"extensions":   (*payloadReader).extensions,
 	}}
 }
@@ -70,13 +71,20 @@ func draftMembers() members {
 	return members{required: []string{"id"}, checks: map[string]check{
 		"id": text(1, abi.MaxDraftIDBytes), "kind": orNull(one(abi.ResourceKinds())), "role": orNull(one(abi.ResourceRoles())),
 		"mimeType": orNull(text(0, abi.MaxMIMETypeBytes)), "fileName": orNull(text(0, abi.MaxFileNameBytes)), "localPath": orNull(text(0, 0)),
-		"source": orNull(object(members{required: []string{"type"}, checks: map[string]check{
-			"type": one(abi.SourceTypes()), "provider": orNull(text(0, 0)),
-		}})),
-		"dimensions": orNull(object(members{required: []string{"width", "height"}, checks: map[string]check{
-			"width": integer(1<<31 - 1), "height": integer(1<<31 - 1),
-		}})),
+		"source": orNull(object(sourceMembers)), "dimensions": orNull(object(dimensionMembers)),
 		"durationMs": orNull(integer(maxMilliseconds)), "metadata": orNull(metadata),
+	}}
+}
+
+func sourceMembers() members {
+	return members{required: []string{"type"}, checks: map[string]check{
+		"type": one(abi.SourceTypes()), "provider": orNull(text(0, 0)),
+	}}
+}
+
+func dimensionMembers() members {
+	return members{required: []string{"width", "height"}, checks: map[string]check{
+		"width": integer(1<<31 - 1), "height": integer(1<<31 - 1),
 	}}
 }
 
@@ -109,8 +117,12 @@ func (r *payloadReader) extensions(pointer string, value []byte) *abi.Error {
 	return nil
 }
 
-func object(m members) check {
-	return func(r *payloadReader, pointer string, value []byte) *abi.Error { return r.object(pointer, value, m) }
+// object holds a value against a structure, which is made when there is such a
+// value: most payloads have few of them.
+func object(structure func() members) check {
+	return func(r *payloadReader, pointer string, value []byte) *abi.Error {
+		return r.object(pointer, value, structure())
+	}
 }
 
 func orNull(rule check) check {
@@ -165,11 +177,11 @@ func text(least, most int) check {
 func one[T ~string](allowed []T) check {
 	return func(r *payloadReader, pointer string, value []byte) *abi.Error {
 		s, isText := rawjson.Unquote(value)
+		if isText && slices.Contains(allowed, T(s)) {
+			return nil
+		}
 		words := make([]string, 0, len(allowed))
 		for _, a := range allowed {
-			if isText && s == string(a) {
-				return nil
-			}
 			words = append(words, shown(string(a)))
 		}
 		return invalidResult(pointer, oneOf(words), got(value), "the value is not allowed")
