@@ -80,6 +80,7 @@ type code struct {
 	reader
 
 	instruction
+	values uint32 // parameters and results of a block
 }
 
 // next reads an instruction. It fails with what a module of the supported
@@ -144,9 +145,14 @@ func (c *code) control(b byte) {
 // blockType reads nothing, a value type, or the index of a type.
 func (c *code) blockType() {
 	t := c.signed(5)
+	c.values = 0
 	switch {
 	case t >= 0:
-		c.within("type", uint32(t), c.m.types)
+		c.a = uint32(t)
+		c.within("type", c.a, c.m.types)
+		if c.err == nil {
+			c.values = c.m.values[c.a]
+		}
 	case t == -64, t >= -5, t == -16, t == -17:
 	default:
 		c.fail(&UnsupportedError{Feature: featureGC})

@@ -111,7 +111,7 @@ func (m *module) whole() error {
 	switch {
 	case int(m.functions()-m.importedFunctions) != len(m.bodies):
 		return fmt.Errorf("%w: %d functions have %d bodies", ErrMalformed, m.functions()-m.importedFunctions, len(m.bodies))
-	case m.hasStart && (m.startFunction >= m.functions() || !m.nullary[m.functionTypes[m.startFunction]]):
+	case m.hasStart && (m.startFunction >= m.functions() || m.values[m.functionTypes[m.startFunction]] > 0):
 		return fmt.Errorf("%w: a start function that is none, or has parameters or results", ErrMalformed)
 	case m.hasDataCount && int(m.dataCount) != len(m.data):
 		return fmt.Errorf("%w: %d data segments are counted as %d", ErrMalformed, len(m.data), m.dataCount)

@@ -91,26 +91,27 @@ func TestFuelIsCountedExactly(t *testing.T) {
 		argument   uint64
 		want       int64
 	}{
-		{"nothing", "", 0, 1},
-		{"five instructions", get0 + drop + "\x01\x01\x01", 0, 6},
-		{"a loop of five, ten turns", "\x03\x40" + turn + "\x0b", 10, 1 + 10*6},
-		{"after the loop belongs before it", "\x03\x40" + turn + "\x0b\x01\x01", 10, 1 + 2 + 10*6},
-		{"blocks and their ends", "\x02\x40\x02\x40\x01\x0b\x0b", 0, 1 + 3},
-		{"both arms of an if", get0 + "\x04\x40\x01\x05\x01\x01\x0b", 1, 1 + 1 + 1 + 3},
-		{"what is not reached counts", "\x0f\x01\x01\x01", 0, 1 + 4},
-		{"a loop within a loop", "\x03\x40\x41\x03\x21\x00\x03\x40" + turn + "\x0b\x0b", 0, 1 + 3 + 3*6},
-		{"a division", get0 + get0 + "\x6d" + drop, 1, 1 + 3 + 14},
-		{"a root", "\x43\x00\x00\x80\x3f\x91" + drop, 0, 1 + 2 + 14},
-		{"a call", "\x41\x00\x10\x01", 0, 1 + 1 + 6 + 2},
-		{"an indirect call", "\x41\x00\x41\x00\x11\x00\x00", 0, 1 + 2 + 12 + 2},
-		{"a fill of 1000 bytes", "\x41\x00\x41\x07\x41\xe8\x07\xfc\x0b\x00", 0, 1 + 3 + 16 + 500},
-		{"a fill of 3 MiB", "\x41\x00\x41\x07\x41\x80\x80\xc0\x01\xfc\x0b\x00", 0, 1 + 3 + 16 + 3<<19},
-		{"a vector's quotient", "\x41\x00\xfd\x11\xfd\x0c" + strings.Repeat("\x01", 16) + "\xfd\xe7\x01" + drop, 0, 1 + 2 + 2 + 2 + 14},
-		{"a reference", "\xd2\x01" + drop, 0, 1 + 1800 + 1},
-		{"a long way", strings.Repeat("\x01", 200_000), 0, 1 + 200_000},
+		{"nothing", "", 0, 2},
+		{"five instructions", get0 + drop + "\x01\x01\x01", 0, 2 + 5},
+		{"a loop of five, ten turns", "\x03\x40" + turn + "\x0b", 10, 2 + 10*6},
+		{"after the loop belongs before it", "\x03\x40" + turn + "\x0b\x01\x01", 10, 2 + 2 + 10*6},
+		{"blocks and their ends", "\x02\x40\x02\x40\x01\x0b\x0b", 0, 2 + 3},
+		{"both arms of an if", get0 + "\x04\x40\x01\x05\x01\x01\x0b", 1, 2 + 1 + 1 + 3},
+		{"what is not reached counts", "\x0f\x01\x01\x01", 0, 2 + 4},
+		{"a loop within a loop", "\x03\x40\x41\x03\x21\x00\x03\x40" + turn + "\x0b\x0b", 0, 2 + 3 + 3*6},
+		{"a division", get0 + get0 + "\x6d" + drop, 1, 2 + 3 + 14},
+		{"a root", "\x43\x00\x00\x80\x3f\x91" + drop, 0, 2 + 2 + 14},
+		{"a call", "\x41\x00\x10\x01", 0, 2 + 1 + 7 + 3},
+		{"an indirect call", "\x41\x00\x41\x00\x11\x00\x00", 0, 2 + 2 + 13 + 3},
+		{"a fill of 1000 bytes", "\x41\x00\x41\x07\x41\xe8\x07\xfc\x0b\x00", 0, 2 + 3 + 16 + 500},
+		{"a fill of 3 MiB", "\x41\x00\x41\x07\x41\x80\x80\xc0\x01\xfc\x0b\x00", 0, 2 + 3 + 16 + 3<<19},
+		{"a vector's quotient", "\x41\x00\xfd\x11\xfd\x0c" + strings.Repeat("\x01", 16) + "\xfd\xe7\x01" + drop, 0, 2 + 2 + 2 + 2 + 14},
+		{"a reference", "\xd2\x01" + drop, 0, 2 + 1800 + 1},
+		{"a long way", strings.Repeat("\x01", 200_000), 0, 2 + 200_000},
 		{"a long way in a block that is left", "\x02\x40\x0c\x00" + strings.Repeat("\x01", 200_000) + "\x0b\x01", 0, 65_536 + 1},
 		{"a long way in both arms", get0 + "\x04\x40" + strings.Repeat("\x01", 40_000) + "\x05" + strings.Repeat("\x01", 40_000) + "\x0b\x01", 1, 65_536 + 1},
-		{"a growth", "\x41\x01\x40\x00" + drop, 0, 1 + 2 + 100},
+		{"a block of a type with values", "\x41\x00\x02\x00\x1a\x0b", 0, 2 + 1 + 1 + 1 + 1},
+		{"a growth", "\x41\x01\x40\x00" + drop, 0, 2 + 2 + 100},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			module := header + types + sec(3, "\x00", "\x00") + sec(4, "\x70\x00\x01") + sec(5, "\x00\x40") +
@@ -200,7 +201,7 @@ func TestBulkOperationsInPieces(t *testing.T) {
 			if (err != nil) != trap || trap && !strings.Contains(err.Error(), "out of bounds memory access") {
 				t.Errorf("%+v: got %v, want a trap: %v", test, err, trap)
 			}
-			if !trap && used != 20+int64(test.length/2) {
+			if !trap && used != 23+int64(test.length/2) {
 				t.Errorf("%+v: used %d", test, used)
 			}
 			if memory, _ = m.Memory().Read(0, size); !bytes.Equal(memory, want) {

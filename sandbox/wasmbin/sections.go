@@ -47,7 +47,7 @@ type module struct {
 	importedFunctions uint32
 	importedGlobals   uint32
 	types             uint32
-	nullary           []bool   // types of no parameters and no results
+	values            []uint32 // of each type, parameters and results together
 	functionTypes     []uint32 // of the imported functions, and then of the others
 	declared          []bool   // functions that are named outside of code
 	globals           []globalType
@@ -277,7 +277,7 @@ func (r *reader) functionType() {
 	for range 2 {
 		values += r.each("params", r.m.limits.Params, func() { r.valueType() })
 	}
-	r.m.nullary = append(r.m.nullary, values == 0)
+	r.m.values = append(r.m.values, values)
 }
 
 func (r *reader) valueType() byte {
