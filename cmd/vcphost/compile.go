@@ -20,7 +20,14 @@ func (p *Program) compileCommand() *cobra.Command {
 	}
 }
 
-// compileOptions say how plugins' modules are compiled.
+// compileOptions bound the compilation of plugins' modules by the settings of
+// the server; the other verbs have the defaults.
 func (p *Program) compileOptions() *engine.CacheOptions {
-	return &engine.CacheOptions{Command: p.Compile, Logger: p.logger()}
+	options := &engine.CacheOptions{Command: p.Compile, Logger: p.logger()}
+	if p.serving != nil {
+		bounds := p.serving.settings.Sandbox
+		options.MemoryBytes, options.Time = bounds.CompileMemoryBytes, bounds.CompileTime
+		options.FileBytes, options.TotalBytes = bounds.CompiledBytes, bounds.CacheBytes
+	}
+	return options
 }

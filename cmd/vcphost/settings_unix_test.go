@@ -27,13 +27,15 @@ type settingCase struct {
 	given map[string]string
 	env   map[string]string
 	kinds map[string]host.Kind
+	// compile is the command that compiles modules; nil compiles in the server.
+	compile []string
 }
 
 // settingCases say for each setting of the table how its effect shows at a
 // server that runs.
 func settingCases() map[string]func(*testing.T, *settingCase) {
 	all := map[string]func(*testing.T, *settingCase){}
-	for _, part := range []map[string]func(*testing.T, *settingCase){placeCases(), watchCases(), limitCases(), timeCases()} {
+	for _, part := range []map[string]func(*testing.T, *settingCase){placeCases(), watchCases(), limitCases(), timeCases(), sandboxCases()} {
 		maps.Copy(all, part)
 	}
 	return all
@@ -111,7 +113,7 @@ func (c *settingCase) program(t *testing.T, value string) (*Program, *inProcess)
 		s.data = value
 	}
 	return &Program{
-		Args: args, Stdin: strings.NewReader(""), Stdout: &s.stdout, Stderr: &s.log, kinds: c.kinds,
+		Args: args, Stdin: strings.NewReader(""), Stdout: &s.stdout, Stderr: &s.log, kinds: c.kinds, Compile: c.compile,
 		LookupEnv: func(name string) (string, bool) { value, ok := env[name]; return value, ok },
 	}, s
 }

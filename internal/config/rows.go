@@ -1,6 +1,9 @@
 package config
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // forever is the word for a duration without an end.
 const forever = "forever"
@@ -20,7 +23,7 @@ type row struct {
 
 // rows is the table of settings. It is the only place where one is declared.
 func rows() []row {
-	return append(append(placeRows(), serverRows()...), limitRows()...)
+	return slices.Concat(placeRows(), serverRows(), limitRows(), sandboxRows())
 }
 
 func placeRows() []row {
@@ -144,6 +147,31 @@ func limitRows() []row {
 			Row: Row{Name: "limits.breakerPause", Type: TypeDuration, Default: "10s", Environment: "VCPHOST_BREAKER_PAUSE", Flag: "breaker-pause",
 				Description: "How long an open circuit breaker refuses calls before it lets one try."},
 			field: func(s *Settings) any { return &s.Limits.BreakerPause }, least: int64(second / 10), most: int64(hour),
+		},
+	}
+}
+
+func sandboxRows() []row {
+	return []row{
+		{
+			Row: Row{Name: "sandbox.compileMemoryBytes", Type: TypeBytes, Default: "1GiB", Environment: "VCPHOST_COMPILE_MEMORY_BYTES", Flag: "compile-memory-bytes",
+				Description: "Memory that compiling one plugin's module may take. More refuses the plugin."},
+			field: func(s *Settings) any { return &s.Sandbox.CompileMemoryBytes }, least: 64 << 20, most: 1 << 40,
+		},
+		{
+			Row: Row{Name: "sandbox.compileTime", Type: TypeDuration, Default: "1m", Environment: "VCPHOST_COMPILE_TIME", Flag: "compile-time",
+				Description: "Processor time that compiling one plugin's module may take, and four times as long by the clock. More refuses the plugin."},
+			field: func(s *Settings) any { return &s.Sandbox.CompileTime }, least: int64(second), most: int64(day),
+		},
+		{
+			Row: Row{Name: "sandbox.compiledBytes", Type: TypeBytes, Default: "256MiB", Environment: "VCPHOST_COMPILED_BYTES", Flag: "compiled-bytes",
+				Description: "The largest compiled form of one plugin's module, which the host holds in memory. More refuses the plugin."},
+			field: func(s *Settings) any { return &s.Sandbox.CompiledBytes }, least: 1 << 20, most: 1 << 40,
+		},
+		{
+			Row: Row{Name: "sandbox.cacheBytes", Type: TypeBytes, Default: "2GiB", Environment: "VCPHOST_CACHE_BYTES", Flag: "cache-bytes",
+				Description: "Disk space for compiled modules; the least recently used ones go first."},
+			field: func(s *Settings) any { return &s.Sandbox.CacheBytes }, least: 1, most: math.MaxInt64,
 		},
 	}
 }

@@ -15,9 +15,18 @@ type Settings struct {
 	LogFormat    string // json or text
 	Drain        time.Duration
 	Limits       Limits
+	Sandbox      Sandbox
 	MinFreeBytes int64
 	Retention    time.Duration // negative: for ever
 	OTLPEndpoint string        // empty: no traces
+}
+
+// Sandbox bounds what a plugin's module may cost before it runs.
+type Sandbox struct {
+	CompileMemoryBytes int64
+	CompileTime        time.Duration // of a processor
+	CompiledBytes      int64         // of one module
+	CacheBytes         int64
 }
 
 // Limits bound what callers may use.
