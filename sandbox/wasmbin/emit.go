@@ -75,7 +75,7 @@ func (e *emitter) code() error {
 	for i, old := range e.m.bodies {
 		c := &code{reader: reader{data: old, m: e.m, copy: true, out: body[:0]}}
 		e.function(c, uint32(i))
-		c.fail2(e.err)
+		c.take(e.err)
 		if c.err != nil {
 			return fmt.Errorf("rewrite function %d: %w", int(e.m.importedFunctions)+i, c.err)
 		}

@@ -164,12 +164,12 @@ func (r *reader) sub() *reader {
 // bytes reads a length and so many bytes, which stay those of the input.
 func (r *reader) bytes() []byte {
 	inner := r.sub()
-	r.fail2(inner.err)
+	r.take(inner.err)
 	return inner.data[inner.pos:]
 }
 
-// fail2 keeps the error of an inner reader, if it has one.
-func (r *reader) fail2(err error) {
+// take keeps an error, if it is one.
+func (r *reader) take(err error) {
 	if err != nil {
 		r.fail(err)
 	}
@@ -180,7 +180,7 @@ func (r *reader) join(inner *reader) {
 	if inner.err == nil && inner.pos < len(inner.data) {
 		inner.malformed("an entry is longer than what it holds")
 	}
-	r.fail2(inner.err)
+	r.take(inner.err)
 }
 
 // flush copies what was read since the last copy.

@@ -120,7 +120,7 @@ func (r *reader) body() {
 	if locals > l.Locals {
 		r.fail(&LimitError{Limit: "locals", Need: locals, Max: l.Locals})
 	}
-	r.fail2(code.err)
+	r.take(code.err)
 }
 
 func (r *reader) dataSegment() {
@@ -168,7 +168,7 @@ func (r *reader) offset(segment *dataSegment) {
 	default:
 		e.malformed("an offset that is no i32")
 	}
-	r.fail2(e.err)
+	r.take(e.err)
 }
 
 // nameSection is what is kept of the custom section of that name: the names of
