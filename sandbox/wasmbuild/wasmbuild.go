@@ -8,12 +8,12 @@ import "slices"
 // ValueType is a value type of the binary format.
 type ValueType byte
 
-// The value types that the guest ABI uses, and two more for modules that must
-// be refused.
+// The value types: those that the guest ABI uses, and others for hostile modules.
 const (
 	I32     ValueType = 0x7f
 	I64     ValueType = 0x7e
 	F64     ValueType = 0x7c
+	V128    ValueType = 0x7b
 	FuncRef ValueType = 0x70
 )
 
@@ -31,9 +31,12 @@ type Module struct {
 	memories  [][]byte
 	exports   [][]byte
 	globals   [][]byte
+	elements  [][]byte
 	data      [][]byte
 	custom    [][]byte
+	names     [][]byte // of functions, in the order of their indices
 	start     []byte
+	countData bool
 	imported  uint32 // functions
 }
 
@@ -76,11 +79,19 @@ func (m *Module) Import(module, name string, kind byte, description []byte) {
 	m.imports = append(m.imports, append(append(entry, kind), description...))
 }
 
+// Type adds the type of a function, for indirect calls, and returns its index.
+func (m *Module) Type(s Signature) uint32 { return m.typeIndex(s) }
+
 // Function adds a function with the given locals; code is its body without the
 // final end. It returns the function's index.
 func (m *Module) Function(s Signature, locals []ValueType, code ...[]byte) uint32 {
 	m.functions = append(m.functions, function{m.typeIndex(s), locals, slices.Concat(code...)})
 	return m.imported + uint32(len(m.functions)) - 1
+}
+
+// SetBody replaces the code of a function, such as one that needs its own index.
+func (m *Module) SetBody(index uint32, code ...[]byte) {
+	m.functions[index-m.imported].code = slices.Concat(code...)
 }
 
 // Memory adds a memory of pages of 64 KiB; maxPages 0 means no maximum.
@@ -106,6 +117,33 @@ func (m *Module) Global(initial int32) uint32 {
 	return uint32(len(m.globals) - 1)
 }
 
+// GlobalOf adds a mutable global of any type; initial is the constant expression
+// without its end. It returns the global's index.
+func (m *Module) GlobalOf(valueType ValueType, initial []byte) uint32 {
+	m.globals = append(m.globals, slices.Concat([]byte{byte(valueType), 0x01}, initial, []byte{opEnd}))
+	return uint32(len(m.globals) - 1)
+}
+
+// Elements places functions in the first table when an instance starts.
+func (m *Module) Elements(offset uint32, functions ...uint32) {
+	m.elements = append(m.elements, slices.Concat([]byte{0x00}, I32Const(int32(offset)), []byte{opEnd}, indices(functions)))
+}
+
+// PassiveElements adds functions that table.init places, and returns the
+// segment's index.
+func (m *Module) PassiveElements(functions ...uint32) uint32 {
+	m.elements = append(m.elements, slices.Concat([]byte{0x01, 0x00}, indices(functions)))
+	return uint32(len(m.elements) - 1)
+}
+
+func indices(list []uint32) []byte {
+	out := U32(uint32(len(list)))
+	for _, index := range list {
+		out = append(out, U32(index)...)
+	}
+	return out
+}
+
 // ExportFunction exports a function.
 func (m *Module) ExportFunction(name string, index uint32) { m.export(name, 0x00, index) }
 
@@ -123,6 +161,21 @@ func (m *Module) export(name string, kind byte, index uint32) {
 func (m *Module) Data(offset uint32, content []byte) {
 	entry := append(append([]byte{0x00}, I32Const(int32(offset))...), opEnd)
 	m.data = append(m.data, append(append(entry, U32(uint32(len(content)))...), content...))
+}
+
+// PassiveData adds bytes that memory.init places, and returns the segment's
+// index. The module then tells the number of its data segments before its code,
+// as such instructions need.
+func (m *Module) PassiveData(content []byte) uint32 {
+	m.data = append(m.data, slices.Concat([]byte{0x01}, U32(uint32(len(content))), content))
+	m.countData = true
+	return uint32(len(m.data) - 1)
+}
+
+// FunctionName adds a line to the name section: what a function is called in
+// stacks. Names are added in the order of indices.
+func (m *Module) FunctionName(index uint32, name string) {
+	m.names = append(m.names, append(U32(index), Name(name)...))
 }
 
 // Start makes a function run when an instance starts.
@@ -151,22 +204,42 @@ func (m *Module) Bytes() []byte {
 	if m.start != nil {
 		out = append(out, section(8, m.start)...)
 	}
+	if len(m.elements) > 0 {
+		out = append(out, section(9, vector(m.elements))...)
+	}
+	if m.countData {
+		out = append(out, section(12, U32(uint32(len(m.data))))...)
+	}
 	if len(bodies) > 0 {
 		out = append(out, section(10, vector(bodies))...)
 	}
 	if len(m.data) > 0 {
 		out = append(out, section(11, vector(m.data))...)
 	}
+	return append(out, m.customSections()...)
+}
+
+func (m *Module) customSections() []byte {
+	var out []byte
 	for _, content := range m.custom {
 		out = append(out, section(0, content)...)
+	}
+	if len(m.names) > 0 {
+		const functionNames = 1
+		out = append(out, section(0, append(Name("name"), section(functionNames, vector(m.names))...))...)
 	}
 	return out
 }
 
 func (f function) body() []byte {
-	groups := make([][]byte, len(f.locals))
-	for i, local := range f.locals {
-		groups[i] = append(U32(1), byte(local))
+	var groups [][]byte
+	for rest := f.locals; len(rest) > 0; {
+		alike := 1
+		for alike < len(rest) && rest[alike] == rest[0] {
+			alike++
+		}
+		groups = append(groups, append(U32(uint32(alike)), byte(rest[0])))
+		rest = rest[alike:]
 	}
 	code := append(append(vector(groups), f.code...), opEnd)
 	return append(U32(uint32(len(code))), code...)

@@ -97,6 +97,57 @@ func everyPart() []byte {
 	return m.Bytes()
 }
 
+// TestTablesSegmentsAndNames builds a module of the parts that hostile guests
+// need: tables, passive segments, bulk instructions, branches by table, names.
+func TestTablesSegmentsAndNames(t *testing.T) {
+	ctx := context.Background()
+	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter())
+	defer func() {
+		if err := r.Close(ctx); err != nil {
+			t.Error(err)
+		}
+	}()
+	m := &wasmbuild.Module{}
+	i64 := wasmbuild.I64
+	answers := wasmbuild.Signature{Results: []wasmbuild.ValueType{i64}}
+	m.Memory(1, 1)
+	m.Table(2, 4)
+	self := m.Function(answers, nil)
+	m.SetBody(self, wasmbuild.I64Const(40))
+	m.Elements(1, self)
+	segment, global := m.PassiveData([]byte{2}), m.GlobalOf(i64, wasmbuild.I64Const(5))
+	m.PassiveElements(self)
+	run := m.Function(answers, []wasmbuild.ValueType{i64, i64, wasmbuild.V128},
+		wasmbuild.RefNull(), wasmbuild.I32Const(1), wasmbuild.TableGrow(), wasmbuild.Drop(),
+		wasmbuild.I32Const(2), wasmbuild.RefFunc(self), wasmbuild.TableSet(),
+		wasmbuild.I32Const(0), wasmbuild.RefNull(), wasmbuild.I32Const(1), wasmbuild.TableFill(),
+		wasmbuild.I32Const(0), wasmbuild.I32Const(9), wasmbuild.I32Const(8), wasmbuild.MemoryFill(),
+		wasmbuild.I32Const(0), wasmbuild.I32Const(0), wasmbuild.I32Const(1), wasmbuild.MemoryInit(segment), wasmbuild.DataDrop(segment),
+		wasmbuild.I32Const(4), wasmbuild.I32Const(0), wasmbuild.I32Const(1), wasmbuild.MemoryCopy(),
+		wasmbuild.Block(wasmbuild.I32Const(3), wasmbuild.BrTable(0, 0), wasmbuild.Unreachable()),
+		wasmbuild.While(wasmbuild.I32Const(0)),
+		wasmbuild.I32Const(0), wasmbuild.IfElse(wasmbuild.Unreachable(), wasmbuild.Op(0x01)),
+		wasmbuild.MemorySize(), wasmbuild.I32Eqz(), wasmbuild.If(wasmbuild.Unreachable()),
+		wasmbuild.I32Const(8), wasmbuild.I32Const(4), wasmbuild.I32Load(), wasmbuild.I32Store(),
+		wasmbuild.I32Const(16), wasmbuild.I64Const(1), wasmbuild.I64Store(),
+		wasmbuild.I32Const(2), wasmbuild.CallTable(m.Type(answers)), wasmbuild.GlobalGet(global), wasmbuild.Op(0x7c), // i64.add
+		wasmbuild.I32Const(8), wasmbuild.I32Load8U(), wasmbuild.I64ExtendI32S(), wasmbuild.Op(0x7c),
+		wasmbuild.Return())
+	m.ExportFunction("run", run)
+	m.FunctionName(self, "forty")
+	module, err := r.Instantiate(ctx, m.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	results, err := module.ExportedFunction("run").Call(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := int64(results[0]), int64(40+5+2); got != want {
+		t.Errorf("got %d, want %d", got, want)
+	}
+}
+
 func TestGuestsAreWhatTheySay(t *testing.T) {
 	ctx := context.Background()
 	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter())
