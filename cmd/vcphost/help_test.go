@@ -17,7 +17,7 @@ func TestEveryVerbHasExamplesThatParse(t *testing.T) {
 		for _, below := range command.Commands() {
 			visit(below)
 		}
-		if command.HasSubCommands() {
+		if command.HasSubCommands() || command.Hidden {
 			return
 		}
 		verbs++
