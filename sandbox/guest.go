@@ -57,14 +57,11 @@ type lines struct {
 	to    *hostfunc.LineWriter // nil until something is written
 }
 
-func (l *lines) Write(p []byte) (int, error) {
-	if l.to == nil && l.guest.run.call != nil {
+func (l *lines) write(p []byte) {
+	if l.to == nil {
 		l.to = l.guest.run.call.LineWriter(l.level)
 	}
-	if l.to == nil {
-		return len(p), nil
-	}
-	return l.to.Write(p)
+	_, _ = l.to.Write(p) // never fails
 }
 
 // end writes what is left of the last line.
@@ -86,9 +83,7 @@ func (p *Plugin) instantiate(ctx context.Context, image *snapshot.Image) (*guest
 	g := &guest{plugin: p, mapping: mapping}
 	g.out, g.err = lines{guest: g, level: slog.LevelInfo}, lines{guest: g, level: slog.LevelWarn}
 	g.ctx = engine.NewGuestContext(g)
-	g.instance, err = p.code.Instantiate(ctx, mapping.Bytes()[:size], engine.Surroundings{
-		Stdout: &g.out, Stderr: &g.err, Sleep: g.sleep, Nanotime: p.sandbox.nanotime,
-	})
+	g.instance, err = p.code.Instantiate(ctx, mapping.Bytes()[:size], p.sandbox.nanotime)
 	if err != nil {
 		return nil, errors.Join(hostFailed("no instance", err), mapping.Unmap())
 	}
@@ -149,6 +144,9 @@ func (g *guest) enter(ctx context.Context, call *hostfunc.Call) {
 	g.run = running{ctx: ctx, call: call, budget: g.plugin.limits.Fuel, began: time.Now()}
 	g.run.granted = g.grant(0)
 	g.fuel.Set(uint64(g.run.granted))
+	if g.plugin.rewritten.Memory.Virtual {
+		g.refused.Set(0) // what another call was refused is not this one's failure
+	}
 }
 
 // leave ends a call. What the guest holds of the host is given back; its state

@@ -25,7 +25,7 @@ func (p *Plugin) Invoke(ctx context.Context, inv *abi.Invocation) (*abi.Reply, e
 	began := time.Now()
 	waited, err := p.sandbox.gate.enter(ctx, p)
 	if err != nil {
-		return nil, ended(ctx, err)
+		return nil, p.failed(ended(ctx, err))
 	}
 	defer p.sandbox.gate.leave()
 	var queued time.Duration
@@ -44,6 +44,9 @@ func (p *Plugin) Invoke(ctx context.Context, inv *abi.Invocation) (*abi.Reply, e
 	payload, err := g.answer(path, inv)
 	reply, failure := g.reply(path, payload, err, began)
 	g.leave()
+	// What a call that failed left half done may not be the next one's state: the
+	// stack pointer of compiled languages, a lock, a descriptor.
+	g.spoiled = failure != nil && p.isolation == IsolationShared
 	p.give(g, path)
 	if failure != nil {
 		return nil, p.failed(failure)

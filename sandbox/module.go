@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -78,7 +79,10 @@ func (p *Plugin) begin(ctx context.Context, prepare []Prepare) error {
 	if err := p.check(); err != nil {
 		return refused(err)
 	}
-	if p.isolation == IsolationFresh || p.isolation == IsolationCall && p.Unrestorable() != nil {
+	if p.isolation == IsolationShared && p.Unrestorable() != nil {
+		return refused(fmt.Errorf(`asks for the isolation "shared", which needs what this module cannot do: %s`, strings.Join(p.Unrestorable(), "; ")))
+	}
+	if p.isolation == IsolationFresh || p.Unrestorable() != nil {
 		p.isolation = IsolationFresh
 		return nil
 	}

@@ -92,6 +92,9 @@ func (b *poolBudget) room(g *guest) bool {
 	for b.used.Load()+g.bytes() > b.limit {
 		victim := b.oldest(g.plugin)
 		if victim == nil {
+			if g.plugin.isolation == IsolationShared {
+				return false // giving memory back is putting it back
+			}
 			return g.mapping.GiveBack() == nil && b.used.Load()+g.bytes() <= b.limit
 		}
 		if evicted := victim.idle.take(); evicted != nil {

@@ -63,19 +63,13 @@ func (g *guest) refuel(left int64) int64 {
 	r.slices++
 	g.plugin.measure(g.run.granted, left, r.slices, now.Sub(r.began))
 	switch {
-	case r.budget > 0 && r.granted-left >= r.budget:
+	case r.budget > 0 && r.granted-left > r.budget:
 		panic(errFuel)
 	case g.running.StackBytes() > maxStackBytes:
 		panic(errStack)
 	}
-	if r.ctx.Err() != nil {
+	if g.endOver() {
 		g.plugin.sandbox.turns.leave(&g.turn)
-		switch {
-		case r.over.IsZero():
-			r.over = now
-		case now.Sub(r.over) > grace:
-			panic(errOver)
-		}
 	} else if waited := g.plugin.sandbox.turns.next(r.ctx, &g.turn); waited {
 		r.queued += time.Since(now)
 	}
@@ -90,7 +84,25 @@ func (g *guest) grant(left int64) int64 {
 	if g.run.budget > 0 {
 		granted = min(granted, g.run.budget-g.run.granted)
 	}
-	return max(granted, 1-left)
+	return max(granted, -left)
+}
+
+// endOver ends the guest by a panic if its call has been over for the grace, and
+// reports whether it is over. Host functions come here too: they may take long
+// and cost the guest next to nothing.
+func (g *guest) endOver() (over bool) {
+	r := &g.run
+	if r.ctx.Err() == nil {
+		return false
+	}
+	switch now := time.Now(); {
+	case r.over.IsZero():
+		r.over = now
+	case now.Sub(r.over) > grace:
+		g.plugin.sandbox.turns.leave(&g.turn)
+		panic(errOver)
+	}
+	return true
 }
 
 // measure lets the plugin's slice follow how long slices took. The first of a

@@ -56,7 +56,7 @@ type Options struct {
 	// together; zero means DefaultPoolBytes, below zero none wait.
 	PoolBytes int64
 	// MaxInstances bounds the calls of all plugins that run side by side; others
-	// wait, and plugins take turns. Zero means 256.
+	// wait, and plugins take turns. Zero and below mean 256.
 	MaxInstances int
 	// AllowShared lets plugins ask for IsolationShared; without it they are refused.
 	AllowShared bool
@@ -90,7 +90,7 @@ func New(ctx context.Context, opts *Options) (*Sandbox, error) {
 	if s.opts.PoolBytes == 0 {
 		s.opts.PoolBytes = DefaultPoolBytes
 	}
-	if s.opts.MaxInstances == 0 {
+	if s.opts.MaxInstances <= 0 {
 		s.opts.MaxInstances = 256
 	}
 	if s.logger = s.opts.Logger; s.logger == nil {

@@ -82,6 +82,11 @@ func (g *guest) inert(ctx context.Context, prepare Prepare, step func(input []by
 	call := hostfunc.NewCall(ctx, inv, grants, hostfunc.Limits{MaxLogBytes: g.plugin.limits.MaxLogBytes}, g.plugin.logger)
 	g.enter(ctx, call)
 	defer g.leave()
+	defer func() {
+		if !g.run.abandoned {
+			call.Close()
+		}
+	}()
 	err = step(input)
 	return g.plugin.failure(g, err)
 }

@@ -92,6 +92,7 @@ func linkedFunctions() []engine.HostFunction {
 // linked runs the function for the guest that called it.
 func (f hostFunction) linked(ctx context.Context, stack []uint64) {
 	g := engine.State(ctx).(*guest)
+	g.endOver()
 	call := guestCall{g.run.call, stack}
 	var spans [2][]byte
 	for i, arg := range f.spans {

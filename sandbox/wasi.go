@@ -7,19 +7,56 @@ import (
 	"time"
 
 	"vcphost/sandbox/engine"
+	"vcphost/sandbox/hostfunc"
 )
 
 // wasiFunctions are the functions of WASI preview 1 that are the sandbox's own:
 // an exit that leaves the instance whole, so that it can be put back and used
-// again, and a poll that ends with the call.
+// again; what can take long, so that it ends with the call; and everything that
+// the engine would keep in an instance from one call to the next.
 func wasiFunctions() []engine.HostFunction {
-	i32 := engine.I32
-	return []engine.HostFunction{
-		{Name: "proc_exit", Params: []engine.ValueType{i32}, Call: func(_ context.Context, stack []uint64) {
-			panic(engine.Exit(uint32(stack[0])))
-		}},
-		{Name: "poll_oneoff", Params: []engine.ValueType{i32, i32, i32, i32}, Results: []engine.ValueType{i32}, Call: pollOneoff},
+	exit := engine.HostFunction{Name: "proc_exit", Params: []engine.ValueType{engine.I32}, Call: func(_ context.Context, stack []uint64) {
+		panic(engine.Exit(uint32(stack[0])))
+	}}
+	list := []engine.HostFunction{
+		exit,
+		wasiFunction("poll_oneoff", "iiii", func(g *guest, a []uint64) uint32 {
+			return g.poll(uint32(a[0]), uint32(a[1]), uint32(a[2]), uint32(a[3]))
+		}),
+		wasiFunction("random_get", "ii", func(g *guest, a []uint64) uint32 { return g.random(uint32(a[0]), uint32(a[1])) }),
 	}
+	return append(list, descriptorFunctions()...)
+}
+
+// wasiFunction is one that answers with an error number. Parameters are told by
+// a letter each: i for I32, I for I64.
+func wasiFunction(name, params string, call func(g *guest, arguments []uint64) uint32) engine.HostFunction {
+	f := engine.HostFunction{Name: name, Results: []engine.ValueType{engine.I32}}
+	for _, letter := range params {
+		if letter == 'I' {
+			f.Params = append(f.Params, engine.I64)
+		} else {
+			f.Params = append(f.Params, engine.I32)
+		}
+	}
+	f.Call = func(ctx context.Context, stack []uint64) {
+		g := engine.State(ctx).(*guest)
+		g.endOver()
+		stack[0] = uint64(call(g, stack))
+	}
+	return f
+}
+
+// random fills guest memory from the host's cryptographic source.
+func (g *guest) random(address, size uint32) uint32 {
+	view, ok := g.view(address, size)
+	switch {
+	case !ok:
+		return wasiFault
+	case g.run.call.Random(view) != hostfunc.OK:
+		return wasiIO
+	}
+	return wasiSuccess
 }
 
 // Error numbers of WASI preview 1.
@@ -28,6 +65,7 @@ const (
 	wasiBadF    = 8
 	wasiFault   = 21
 	wasiInval   = 28
+	wasiIO      = 29
 )
 
 // Sizes and values of what poll_oneoff reads and writes.
@@ -41,15 +79,9 @@ const (
 	clockAbsolute                     = 1 // flag
 )
 
-// pollOneoff waits for the first of some clocks, relative or absolute, and tells
+// poll waits for the first of some clocks, relative or absolute, and tells
 // of all that are due. Standard input is at its end, output and error can be
 // written to: a subscription of theirs does not wait.
-func pollOneoff(ctx context.Context, stack []uint64) {
-	g := engine.State(ctx).(*guest)
-	in, out, count, told := uint32(stack[0]), uint32(stack[1]), uint32(stack[2]), uint32(stack[3])
-	stack[0] = uint64(g.poll(in, out, count, told))
-}
-
 func (g *guest) poll(in, out, count, told uint32) uint32 {
 	if count == 0 || count > maxSubscriptions {
 		return wasiInval

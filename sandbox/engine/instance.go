@@ -2,25 +2,13 @@ package engine
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
-	"io"
 	"reflect"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/experimental"
 )
-
-// Surroundings are what an instance has around it through WASI: no files, no
-// environment, no arguments.
-type Surroundings struct {
-	Stdout, Stderr io.Writer
-	// Sleep waits for some nanoseconds, or less if the call is over.
-	Sleep func(ns int64)
-	// Nanotime is the monotonic clock, in nanoseconds.
-	Nanotime func() int64
-}
 
 // Instance is a module over its memory. One goroutine uses it at a time.
 type Instance struct {
@@ -30,11 +18,12 @@ type Instance struct {
 // Instantiate makes an instance whose linear memory is the given one, as long as
 // the module declares, and which stays in use until the instance is closed. The
 // memory keeps its content: the module must have no active data segments of its
-// own. No function of the guest runs.
-func (c *Code) Instantiate(ctx context.Context, memory []byte, around Surroundings) (*Instance, error) {
+// own. No function of the guest runs. Through WASI it has two clocks, nanotime
+// being the monotonic one, in nanoseconds, and nothing else that the host does
+// not link: no files, no environment, no arguments.
+func (c *Code) Instantiate(ctx context.Context, memory []byte, nanotime func() int64) (*Instance, error) {
 	config := wazero.NewModuleConfig().WithName("").WithStartFunctions().
-		WithRandSource(rand.Reader).WithSysWalltime().WithNanotime(around.Nanotime, 1).
-		WithStdout(around.Stdout).WithStderr(around.Stderr).WithNanosleep(around.Sleep)
+		WithSysWalltime().WithNanotime(nanotime, 1)
 	ctx = experimental.WithMemoryAllocator(ctx, given{memory})
 	module, err := c.engine.runtime.InstantiateModule(ctx, c.compiled, config)
 	if err != nil {
