@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"os"
 	"testing"
 	"time"
 
@@ -152,3 +153,6 @@ func detailsOf(t testing.TB, err error) map[string]any {
 	}
 	return details
 }
+
+// stress says that tests take their long form, by the variable VCPHOST_STRESS.
+func stress() bool { return os.Getenv("VCPHOST_STRESS") != "" && !testing.Short() }
