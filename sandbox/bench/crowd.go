@@ -19,7 +19,7 @@ func (l *lab) crowd(ctx context.Context, g *guest) (row, error) {
 	r := row{name: g.name + ": sixteen plugins at once", show: duration, note: g.missing}
 	var runners []*runner
 	var failed error
-	for _, c := range []column{ours, wazeroFresh, wazeroWarm, wazyFresh, wazyWarm, extismFresh, extismWarm} {
+	for _, c := range []column{ours, wazeroFresh, wazeroWarm, wazyFresh, extismFresh} {
 		next, err := l.openCrowd(ctx, g, c)
 		if err != nil {
 			failed = errors.Join(failed, fmt.Errorf("%s, %s: %w", r.name, c, err))

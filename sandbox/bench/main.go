@@ -12,7 +12,8 @@
 // very same module; every answer is checked, and that calls are isolated
 // wherever a column claims it.
 //
-// Columns run in alternating rounds. What is shown is the median of the rounds,
+// Columns run in alternating rounds. A round of a column is the median of pieces
+// of about a millisecond; what is shown is the median of the rounds,
 // and as a ratio the median of the ratios within each round, so that what slows
 // a whole round down (other work on the machine) slows both sides of it. The
 // last column is half the width of the middle half of the ratios, as a share of
@@ -31,6 +32,7 @@ import (
 	"log"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"time"
 
 	"github.com/samyfodil/wazy"
@@ -53,7 +55,7 @@ func main() {
 }
 
 func run(ctx context.Context, short bool, write string) error {
-	p := plan{rounds: 15, slot: 10 * time.Millisecond}
+	p := plan{rounds: 11, slot: 30 * time.Millisecond}
 	if short {
 		p = plan{rounds: 3, slot: 2 * time.Millisecond}
 	}
@@ -76,7 +78,7 @@ func measure(ctx context.Context, p plan, short bool, out *bytes.Buffer) (err er
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	box, err := newBox(ctx, "")
+	box, err := newBox(ctx, filepath.Join(dir, "compiled"))
 	if err != nil {
 		return err
 	}

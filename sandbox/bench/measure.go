@@ -44,11 +44,17 @@ func (p plan) race(g *guest, runners []*runner) (series, error) {
 	return s, nil
 }
 
+// piece is what one slot is measured in: the median of pieces is not moved by
+// the moments in which the system runs something else, and a piece is long
+// enough for what a host puts off (collecting garbage) to be part of it.
+const piece = time.Millisecond
+
 // slot is a runner with the number of calls that fill its time.
 type slot struct {
 	runner *runner
 	guest  *guest
-	calls  int
+	calls  int    // of a piece
+	pieces int    // of a slot
 	served int    // what the first answer told of calls before it
 	dir    string // of the runner, where it starts a host
 }
@@ -77,7 +83,8 @@ func (s *slot) calibrate(length time.Duration) error {
 		calls++
 	}
 	each := max(time.Since(began)/time.Duration(calls), 1)
-	s.calls = max(int(length/each), 1)
+	s.calls = max(int(piece/each), 1)
+	s.pieces = max(int(length/(each*time.Duration(s.calls))), 1)
 	return nil
 }
 
@@ -89,13 +96,16 @@ func (s *slot) run() (float64, error) {
 	}
 	var payload []byte
 	var err error
-	began := time.Now()
-	for range s.calls {
-		if payload, err = s.runner.call(); err != nil {
-			return 0, err
+	took := make([]float64, s.pieces)
+	for i := range took {
+		began := time.Now()
+		for range s.calls {
+			if payload, err = s.runner.call(); err != nil {
+				return 0, err
+			}
 		}
+		took[i] = float64(time.Since(began))
 	}
-	took := time.Since(began)
 	served, err := s.guest.check(payload)
 	switch {
 	case err != nil:
@@ -105,7 +115,7 @@ func (s *slot) run() (float64, error) {
 	case s.guest.counted && !s.runner.column.isolated() && served <= s.served:
 		return 0, fmt.Errorf("calls that share an instance count %d after %d", served, s.served)
 	}
-	return float64(took.Nanoseconds()) / float64(s.calls*max(s.runner.each, 1)), nil
+	return median(took) / float64(s.calls*max(s.runner.each, 1)), nil
 }
 
 // quantile is the value below which a share of the values lies, interpolated.

@@ -12,7 +12,10 @@ import (
 )
 
 // heldInstances is how many instances the price of one is measured with.
-const heldInstances = 32
+const heldInstances = 60
+
+// pageBytes is the least that is told: below it lies noise.
+const pageBytes = 4096
 
 // gate is an input that cannot be opened before the gate is: calls which open it
 // are all running at the same time.
@@ -73,7 +76,7 @@ func (l *lab) instanceBytes(ctx context.Context, g *guest, c column) (bytes floa
 		return 0, false, err
 	}
 	after, ok := anonymous()
-	return (after - before) / float64(max(made, 1)), ok, nil
+	return max((after-before)/float64(max(made, 1)), pageBytes), ok, nil
 }
 
 // crowded makes instances by calls that wait for each other.
