@@ -56,6 +56,9 @@ func (p *Plugin) Invoke(ctx context.Context, inv *abi.Invocation) (*abi.Reply, e
 
 // instance gives an instance for a call, started or not.
 func (p *Plugin) instance(ctx context.Context) (g *guest, path string, err error) {
+	if p.closed.Load() {
+		return nil, "", abi.NewError(abi.CodeDependencyUnavailable, "the plugin %s was closed", p.name)
+	}
 	if p.template != nil {
 		return p.acquire(ctx)
 	}
