@@ -123,7 +123,7 @@ func TestAnInstanceServesSoManyCalls(t *testing.T) {
 func TestTheEndOfAPluginTakesEverything(t *testing.T) {
 	s := box(t, nil)
 	binary := fails().Bytes()
-	for range 20 {
+	for range 5 {
 		p, err := s.Open(context.Background(), Module{Name: "Test", Binary: binary})
 		if err != nil {
 			t.Fatal(err)
