@@ -172,6 +172,47 @@ func TestWriteNext(t *testing.T) {
 	})
 }
 
+// lending knows whether the store lends a value at the moment.
+type lending struct {
+	kv.DB
+	lent bool
+}
+
+func (l *lending) View(key []byte, read func(value []byte) error) error {
+	l.lent = true
+	defer func() { l.lent = false }()
+	return l.DB.View(key, read)
+}
+
+// unlent is a writer that may take its time, so nothing may be lent meanwhile.
+type unlent struct {
+	t  *testing.T
+	db *lending
+}
+
+func (u unlent) Write(p []byte) (int, error) {
+	if u.db.lent {
+		u.t.Error("a slow writer would hold the store's value log")
+	}
+	return len(p), nil
+}
+
+func TestNothingIsLentToAWriter(t *testing.T) {
+	db := &lending{DB: kv.NewMemory()}
+	s := New(db)
+	put(t, s, "a", pattern(2*ChunkBytes+1))
+	r, err := s.Open("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	to := unlent{t, db}
+	_, err = r.WriteNext(to, ChunkBytes+1)
+	if n, rest := r.WriteTo(to); n != ChunkBytes || err != nil || rest != nil {
+		t.Errorf("%d bytes, %v, %v", n, err, rest)
+	}
+}
+
 func TestRandomOffsets(t *testing.T) {
 	onBoth(t, func(t *testing.T, db kv.DB) {
 		s := New(db)

@@ -105,6 +105,7 @@ const settling = 10 * time.Second
 // Their other ends are in a process of their own.
 func BenchmarkIdleConnections(b *testing.B) {
 	s := servertest.Start(b, &servertest.Options{OnDisk: true})
+	debug.FreeOSMemory() // what other benchmarks left
 	before := rssAnon(b)
 	clients := exec.Command(os.Args[0])
 	clients.Env = append(os.Environ(), idleClients+"="+address(s))
