@@ -259,8 +259,16 @@ func (g *guest) sleep(ns int64) {
 	if g.run.call == nil || ns <= 0 {
 		return
 	}
+	g.away(func() { g.run.call.Sleep(ns) })
+}
+
+// away waits for something outside the guest, without its turn. The time is not
+// that of its slice.
+func (g *guest) away(wait func()) {
 	g.plugin.sandbox.turns.leave(&g.turn)
-	g.run.call.Sleep(ns)
+	began := time.Now()
+	wait()
+	g.run.began = g.run.began.Add(time.Since(began))
 }
 
 // restore puts the guest back to the plugin's snapshot.

@@ -22,11 +22,11 @@ import (
 
 // holdings is what a process holds.
 type holdings struct {
-	anonKiB, mappings, descriptors, goroutines int
+	anonKiB, heapKiB, mappings, descriptors, goroutines int
 }
 
 func (h holdings) String() string {
-	return fmt.Sprintf("%d KiB anonymous, %d mappings, %d descriptors, %d goroutines", h.anonKiB, h.mappings, h.descriptors, h.goroutines)
+	return fmt.Sprintf("%d KiB anonymous, %d KiB of them on the heap, %d mappings, %d descriptors, %d goroutines", h.anonKiB, h.heapKiB, h.mappings, h.descriptors, h.goroutines)
 }
 
 // held tells what this process holds once everything that is over is gone.
@@ -36,6 +36,9 @@ func held(t *testing.T) (h holdings) {
 		runtime.GC()
 		debug.FreeOSMemory()
 	}
+	var memory runtime.MemStats
+	runtime.ReadMemStats(&memory)
+	h.heapKiB = int(memory.HeapAlloc >> 10)
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
 		t.Skip(err)
@@ -80,6 +83,9 @@ func holdsSteady(t *testing.T, warm, rounds int, round func()) {
 	if after.anonKiB > before.anonKiB+before.anonKiB/10+slack {
 		t.Error("memory has grown by more than a tenth")
 	}
+	if after.heapKiB > before.heapKiB+before.heapKiB/10+64 {
+		t.Error("the heap has grown by more than a tenth")
+	}
 	if after.descriptors > before.descriptors || after.goroutines > before.goroutines || after.mappings > before.mappings+8 {
 		t.Error("there are more mappings, descriptors or goroutines")
 	}
@@ -97,8 +103,11 @@ func TestLoadingAndUnloadingHoldsNothing(t *testing.T) {
 				options.CacheDir = t.TempDir()
 			}
 			s := box(t, options)
-			ctx, binary := context.Background(), wasmbuild.Guest{}.Bytes()
+			ctx, binary, n := context.Background(), wasmbuild.Guest{}.Bytes(), 0
 			holdsSteady(t, warm, rounds, func() {
+				if n++; !cached { // no two are alike
+					binary = wasmbuild.Guest{Payload: fmt.Appendf(nil, `{"status":"success","data":%d}`, n)}.Bytes()
+				}
 				p, err := s.Open(ctx, Module{Name: "Test", Binary: binary})
 				if err != nil {
 					t.Fatal(err)

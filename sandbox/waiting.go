@@ -47,7 +47,6 @@ func (g *guest) waitInPieces(f hostFunction, call guestCall, spans [][]byte) {
 // the call is answered when it is over even if the function never returns. What
 // it leaves open then, it closes when it does return.
 func (g *guest) waitFor(f hostFunction, call guestCall, spans [][]byte) {
-	g.plugin.sandbox.turns.leave(&g.turn)
 	w := waiting{f: f, call: call.Call, stack: slices.Clone(call.stack), done: make(chan struct{})}
 	for i, span := range spans {
 		// One byte too many is enough to see that a bound is exceeded.
@@ -57,7 +56,8 @@ func (g *guest) waitFor(f hostFunction, call guestCall, spans [][]byte) {
 		}
 		w.spans = append(w.spans, own)
 	}
-	if !g.await(&w) {
+	ended := false
+	if g.away(func() { ended = g.await(&w) }); !ended {
 		g.run.abandoned = true
 		panic(errOver)
 	}
