@@ -10,19 +10,19 @@ import (
 // TestWaitingIsNotPartOfASlice: a guest that sleeps between its work would else
 // be taken for a slow one, and come back to the host a hundred times as often.
 func TestWaitingIsNotPartOfASlice(t *testing.T) {
-	sleep := subscription{fd: clockMonotonic, timeout: uint64(3 * time.Millisecond)}
+	sleep := subscription{fd: clockMonotonic, timeout: uint64(2500 * time.Microsecond)}
 	guest := polls(subscriptionsAt, eventsAt, 1, toldAt, []subscription{sleep}, -1)
 	guest.Locals = append([]wasmbuild.ValueType{wasmbuild.I32}, guest.Locals...)
 	guest.Body = func(*wasmbuild.Module) [][]byte {
 		poll := join(wasmbuild.I32Const(subscriptionsAt), wasmbuild.I32Const(eventsAt), wasmbuild.I32Const(1), wasmbuild.I32Const(toldAt), wasmbuild.Call(0), wasmbuild.Drop())
 		var code []byte
-		for range 12 {
-			code = append(code, join(poll, repeat(50_000, count(belowSize)))...)
+		for range 30 {
+			code = append(code, join(poll, repeat(1000, count(belowSize)))...)
 		}
 		return [][]byte{code, answers(wasmbuild.I64Const(1))}
 	}
 	p := opened(t, box(t, nil), Module{Binary: guest.Bytes()})
-	for range 5 {
+	for range 3 {
 		ask(t, p, "")
 	}
 	if slice := p.slice.Load(); slice <= 2*leastSlice {
