@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"vcphost/internal/config"
 	"vcphost/sandbox/engine"
 )
 
@@ -23,11 +24,18 @@ func (p *Program) compileCommand() *cobra.Command {
 // compileOptions bound the compilation of plugins' modules by the settings of
 // the server; the other verbs have the defaults.
 func (p *Program) compileOptions() *engine.CacheOptions {
-	options := &engine.CacheOptions{Command: p.Compile, Logger: p.logger()}
-	if p.serving != nil {
-		bounds := p.serving.settings.Sandbox
-		options.MemoryBytes, options.Time = bounds.CompileMemoryBytes, bounds.CompileTime
-		options.FileBytes, options.TotalBytes = bounds.CompiledBytes, bounds.CacheBytes
+	if p.serving == nil {
+		return p.compileWithin(config.Sandbox{})
 	}
-	return options
+	return p.compileWithin(p.serving.settings.Sandbox)
+}
+
+// compileWithin bounds the compilation of modules by settings, whose zeros are
+// the defaults.
+func (p *Program) compileWithin(bounds config.Sandbox) *engine.CacheOptions {
+	return &engine.CacheOptions{
+		Command: p.Compile, Logger: p.logger(),
+		MemoryBytes: bounds.CompileMemoryBytes, Time: bounds.CompileTime,
+		FileBytes: bounds.CompiledBytes, TotalBytes: bounds.CacheBytes,
+	}
 }

@@ -82,7 +82,7 @@ func (p *Program) command() *cobra.Command {
 	root.AddCommand(
 		p.callCommand(), p.pluginCommand(), p.resourceCommand(), p.resultCommand(),
 		p.serveCommand(), p.keyCommand(), p.healthcheckCommand(), p.versionCommand(),
-		p.configCommand(), p.backupCommand(), p.restoreCommand(), p.compileCommand(),
+		p.configCommand(), p.backupCommand(), p.restoreCommand(), p.doctorCommand(), p.compileCommand(),
 	)
 	if err := completeFlags(root, p.completions()); err != nil {
 		panic(err) // two flags of one name, which cobra refuses as well
