@@ -1,7 +1,7 @@
 // Command bench measures the sandbox against its peers, by class of guest, and
 // prints one Markdown table of one run:
 //
-//	go run -C sandbox/bench . [-short] [-write ../../README.md]
+//	go run -C sandbox/bench . [-short] [-rounds N] [-write ../../README.md]
 //
 // It is a module of its own, so that no peer is a dependency of the product.
 // Peers are bare wazero in the product's version, wazy, the Extism SDK, and
@@ -12,8 +12,9 @@
 // very same module; every answer is checked, and that calls are isolated
 // wherever a column claims it.
 //
-// Columns run in alternating rounds. A round of a column is the median of pieces
-// of about a millisecond; what is shown is the median of the rounds,
+// Columns run in alternating rounds. Each begins with the garbage of the others
+// collected, and goes on for a while before it is measured, so that the garbage
+// it leaves itself is part of its price. What is shown is the median of the rounds,
 // and as a ratio the median of the ratios within each round, so that what slows
 // a whole round down (other work on the machine) slows both sides of it. The
 // last column is half the width of the middle half of the ratios, as a share of
@@ -42,6 +43,7 @@ import (
 func main() {
 	log.SetFlags(0)
 	short := flag.Bool("short", false, "few rounds and few guests: does it run, not how fast")
+	rounds := flag.Int("rounds", 0, "rounds of every column; 0 means 11, or 3 in a short run")
 	write := flag.String("write", "", "a Markdown file whose table is replaced")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -49,15 +51,18 @@ func main() {
 	// Every call of the product has a deadline, and so has every call here.
 	ctx, end := context.WithTimeout(ctx, time.Hour)
 	defer end()
-	if err := run(ctx, *short, *write); err != nil {
+	if err := run(ctx, *short, *rounds, *write); err != nil {
 		log.Fatalf("bench: %v", err)
 	}
 }
 
-func run(ctx context.Context, short bool, write string) error {
-	p := plan{rounds: 11, slot: 30 * time.Millisecond}
+func run(ctx context.Context, short bool, rounds int, write string) error {
+	p := plan{rounds: 11, slot: 60 * time.Millisecond}
 	if short {
-		p = plan{rounds: 3, slot: 2 * time.Millisecond}
+		p = plan{rounds: 3, slot: 10 * time.Millisecond}
+	}
+	if rounds > 0 {
+		p.rounds = rounds
 	}
 	var out bytes.Buffer
 	if err := measure(ctx, p, short, &out); err != nil {
@@ -92,7 +97,7 @@ func measure(ctx context.Context, p plan, short bool, out *bytes.Buffer) (err er
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%s: medians of %d alternating rounds of %v a column.\n\n", machine(time.Now()), p.rounds, p.slot)
+	fmt.Fprintf(out, "%s: medians of %d alternating rounds of %v a column and round.\n\n", machine(time.Now()), p.rounds, p.slot)
 	if err := writeTable(out, rows); err != nil {
 		return err
 	}

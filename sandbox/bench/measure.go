@@ -11,7 +11,7 @@ import (
 // plan is how long is measured.
 type plan struct {
 	rounds int
-	slot   time.Duration // of one runner in one round; at least one call
+	slot   time.Duration // of one runner in one round; two calls at the least
 }
 
 // series are the measured values of a row, one a round, by column. Times are in
@@ -25,8 +25,8 @@ func (p plan) race(g *guest, runners []*runner) (series, error) {
 	var s series
 	slots := make([]*slot, len(runners))
 	for i, r := range runners {
-		slots[i] = &slot{runner: r, guest: g}
-		if err := slots[i].calibrate(p.slot); err != nil {
+		slots[i] = &slot{runner: r, guest: g, length: p.slot}
+		if err := slots[i].prepare(); err != nil {
 			return s, fmt.Errorf("%s, %s: %w", g.name, r.column, err)
 		}
 	}
@@ -44,22 +44,17 @@ func (p plan) race(g *guest, runners []*runner) (series, error) {
 	return s, nil
 }
 
-// piece is what one slot is measured in: the median of pieces is not moved by
-// the moments in which the system runs something else, and a piece is long
-// enough for what a host puts off (collecting garbage) to be part of it.
-const piece = time.Millisecond
-
-// slot is a runner with the number of calls that fill its time.
+// slot is a runner in its part of a round.
 type slot struct {
 	runner *runner
 	guest  *guest
-	calls  int    // of a piece
-	pieces int    // of a slot
+	length time.Duration
+	piece  int    // calls between two looks at the clock
 	served int    // what the first answer told of calls before it
 	dir    string // of the runner, where it starts a host
 }
 
-func (s *slot) calibrate(length time.Duration) error {
+func (s *slot) prepare() error {
 	if s.runner.took != nil {
 		var err error
 		if s.dir, err = os.MkdirTemp(s.guest.dir, ""); err == nil {
@@ -74,37 +69,44 @@ func (s *slot) calibrate(length time.Duration) error {
 	if s.served, err = s.guest.check(payload); err != nil {
 		return err
 	}
-	const warmUp = 20 * time.Millisecond
-	calls, began := 0, time.Now()
-	for time.Since(began) < warmUp {
-		if _, err := s.runner.call(); err != nil {
-			return err
-		}
-		calls++
-	}
-	each := max(time.Since(began)/time.Duration(calls), 1)
-	s.calls = max(int(piece/each), 1)
-	s.pieces = max(int(length/(each*time.Duration(s.calls))), 1)
-	return nil
+	s.piece = 1
+	const look = 200 * time.Microsecond
+	_, each, err := s.calls(20 * time.Millisecond)
+	s.piece = max(int(float64(look)/each), 1)
+	return err
 }
 
-// run measures one slot and returns nanoseconds a call.
+// calls makes calls for some time, at least one, and returns the last payload
+// and the nanoseconds of a call.
+func (s *slot) calls(length time.Duration) (payload []byte, each float64, err error) {
+	made, began := 0, time.Now()
+	for {
+		for range s.piece {
+			if payload, err = s.runner.call(); err != nil {
+				return nil, 0, err
+			}
+		}
+		made += s.piece
+		if took := time.Since(began); took >= length {
+			return payload, float64(took) / float64(made*max(s.runner.each, 1)), nil
+		}
+	}
+}
+
+// run measures one slot and returns nanoseconds a call. Garbage of others is
+// collected before; then a part of the slot goes by unmeasured, so that what the
+// runner itself leaves to be collected has reached its steady state.
 func (s *slot) run() (float64, error) {
-	runtime.GC() // what others left is not this one's to collect
+	runtime.GC()
 	if s.runner.took != nil {
 		return s.runner.took(s.dir)
 	}
-	var payload []byte
-	var err error
-	took := make([]float64, s.pieces)
-	for i := range took {
-		began := time.Now()
-		for range s.calls {
-			if payload, err = s.runner.call(); err != nil {
-				return 0, err
-			}
-		}
-		took[i] = float64(time.Since(began))
+	if _, _, err := s.calls(s.length / 3); err != nil {
+		return 0, err
+	}
+	payload, each, err := s.calls(s.length)
+	if err != nil {
+		return 0, err
 	}
 	served, err := s.guest.check(payload)
 	switch {
@@ -115,7 +117,7 @@ func (s *slot) run() (float64, error) {
 	case s.guest.counted && !s.runner.column.isolated() && served <= s.served:
 		return 0, fmt.Errorf("calls that share an instance count %d after %d", served, s.served)
 	}
-	return median(took) / float64(s.calls*max(s.runner.each, 1)), nil
+	return each, nil
 }
 
 // quantile is the value below which a share of the values lies, interpolated.
