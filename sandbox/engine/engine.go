@@ -112,16 +112,21 @@ func (e *Engine) Close(ctx context.Context) error { return e.runtime.Close(ctx) 
 // Compile makes a module ready to be instantiated: through the cache where there
 // is one, whose errors it passes on.
 func (e *Engine) Compile(ctx context.Context, binary []byte) (*Code, error) {
-	if e.cache != nil {
-		if err := e.cache.Ensure(ctx, binary); err != nil {
-			return nil, err
+	code := &Code{engine: e}
+	compile := func() (err error) {
+		if code.compiled, err = e.runtime.CompileModule(ctx, binary); err != nil {
+			return fmt.Errorf("compile: %w", err)
 		}
+		return nil
 	}
-	compiled, err := e.runtime.CompileModule(ctx, binary)
-	if err != nil {
-		return nil, fmt.Errorf("compile: %w", err)
+	load := compile
+	if e.cache != nil {
+		load = func() error { return e.cache.load(ctx, binary, compile) }
 	}
-	return &Code{engine: e, compiled: compiled}, nil
+	if err := load(); err != nil {
+		return nil, err
+	}
+	return code, nil
 }
 
 // Code is a compiled module. It is safe for concurrent use.
