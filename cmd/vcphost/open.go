@@ -133,9 +133,7 @@ func (p *Program) open(ctx context.Context, verb string, what needs) (app *appli
 	if _, err := app.store.results.Expire(ctx); err != nil && ctx.Err() == nil {
 		p.logger().Warn("old results could not be removed", "error", err)
 	}
-	app.sandbox, err = sandbox.New(ctx, &sandbox.Options{
-		CacheDir: cacheDir(app.store.dir), Cache: p.compileOptions(), DB: app.store.db, Logger: p.logger(),
-	})
+	app.sandbox, err = sandbox.New(ctx, p.sandboxOptions(app.store))
 	if err != nil {
 		return app, err
 	}
@@ -147,6 +145,19 @@ func (p *Program) open(ctx context.Context, verb string, what needs) (app *appli
 		Kinds: kinds,
 	})
 	return app, err
+}
+
+// sandboxOptions bound the sandbox by the settings of the server; the other verbs
+// have the defaults.
+func (p *Program) sandboxOptions(store *store) *sandbox.Options {
+	var bounds config.Sandbox
+	if p.serving != nil {
+		bounds = p.serving.settings.Sandbox
+	}
+	return &sandbox.Options{
+		CacheDir: cacheDir(store.dir), Cache: p.compileWithin(bounds), DB: store.db, Logger: p.logger(),
+		PoolBytes: bounds.PoolBytes, MaxInstances: bounds.MaxInstances, AllowShared: bounds.AllowShared,
+	}
 }
 
 // cacheDir is where compiled modules lie: in the data directory, or where a link

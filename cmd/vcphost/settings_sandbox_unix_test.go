@@ -36,6 +36,38 @@ func sandboxCases() map[string]func(*testing.T, *settingCase) {
 				}
 			}
 		},
+		"sandbox.poolBytes": func(t *testing.T, c *settingCase) {
+			for value, path := range map[string]string{"1": "made", "": "pooled"} {
+				c.given["data"] = t.TempDir()
+				s := c.serve(t, value)
+				s.call(t, "Good")
+				wantIn(t, s.call(t, "Good"), `"path":"`+path+`"`)
+			}
+		},
+		"sandbox.maxInstances": func(t *testing.T, c *settingCase) {
+			c.given["drain"] = "0s"
+			s := c.serve(t, "1")
+			go s.hang("Bad")
+			s.awaitRunning(t, func(n int) bool { return n == 1 })
+			go s.hang("Good")
+			s.awaitRunning(t, func(n int) bool { return n == 2 })
+			s.awaitStats(t, `"runningInstances":1`)
+		},
+		"sandbox.allowShared": func(t *testing.T, c *settingCase) {
+			file := filepath.Join(c.bench.plugins, "good", "plugin-manifest.json")
+			manifest, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			asks := bytes.Replace(manifest, []byte(`"memoryMiB": 4`), []byte(`"memoryMiB": 4, "isolation": "shared"`), 1)
+			if err := os.WriteFile(file, asks, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			for value, says := range map[string]string{"true": `"isolation":"shared"`, "": abi.CodeToolDisabled} {
+				c.given["data"] = t.TempDir()
+				wantIn(t, c.serve(t, value).call(t, "Good"), says)
+			}
+		},
 	}
 }
 

@@ -173,5 +173,20 @@ func sandboxRows() []row {
 				Description: "Disk space for compiled modules; the least recently used ones go first."},
 			field: func(s *Settings) any { return &s.Sandbox.CacheBytes }, least: 1, most: math.MaxInt64,
 		},
+		{
+			Row: Row{Name: "sandbox.poolBytes", Type: TypeBytes, Default: "256MiB", Environment: "VCPHOST_POOL_BYTES", Flag: "pool-bytes",
+				Description: "Memory that instances of all plugins may hold while they wait for calls. Without a waiting instance a call makes its own."},
+			field: func(s *Settings) any { return &s.Sandbox.PoolBytes }, least: 1, most: 1 << 40,
+		},
+		{
+			Row: Row{Name: "sandbox.maxInstances", Type: TypeInt, Default: "256", Environment: "VCPHOST_MAX_INSTANCES", Flag: "max-instances",
+				Description: "Calls of WebAssembly plugins that run side by side. Others wait, and plugins take turns."},
+			field: func(s *Settings) any { return &s.Sandbox.MaxInstances }, least: 1, most: 1 << 20,
+		},
+		{
+			Row: Row{Name: "sandbox.allowShared", Type: TypeBool, Default: "false", Environment: "VCPHOST_ALLOW_SHARED", Flag: "allow-shared",
+				Description: "Whether plugins may ask for the isolation shared, in which a call finds what earlier calls left. Others are refused."},
+			field: func(s *Settings) any { return &s.Sandbox.AllowShared },
+		},
 	}
 }

@@ -27,6 +27,9 @@ type Sandbox struct {
 	CompileTime        time.Duration // of a processor
 	CompiledBytes      int64         // of one module
 	CacheBytes         int64
+	PoolBytes          int64 // of all instances that wait
+	MaxInstances       int
+	AllowShared        bool
 }
 
 // Limits bound what callers may use.
