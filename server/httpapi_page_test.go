@@ -97,7 +97,7 @@ const chart = `{
   "toolResultProtocol": { "name": "vcp.tool-result", "version": "1.0" },
   "capabilities": { "invocationCommands": [
     { "commandIdentifier": "Plot", "description": "Plot.", "outputSchema": true, "inputSchema": { "type": "object", "properties": {
-        "command": { "const": "Plot" }, "data": { "$ref": "vcp:resource" }, "column": { "type": "string" } }, "additionalProperties": false } }
+        "command": { "const": "Plot" }, "data": { "$ref": "vcp:resource" }, "column": { "type": "string" } }, "required": ["data"], "additionalProperties": false } }
   ] }
 }`
 
