@@ -146,7 +146,7 @@ func TestCallsHoldNothing(t *testing.T) {
 }
 
 func TestCallsOfAGuestOfGoHoldNothing(t *testing.T) {
-	warm, rounds := 300, 3000
+	warm, rounds := 200, 1500
 	if stress() {
 		warm, rounds = 2000, 100_000
 	}

@@ -41,7 +41,11 @@ func TestAStartThatFailsFailsTheOpening(t *testing.T) {
 	} {
 		for _, isolation := range []Isolation{IsolationCall, IsolationFresh} {
 			t.Run(test.name+"/"+string(isolation), func(t *testing.T) {
-				ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
+				limit := time.Minute
+				if test.code == abi.CodeToolTimeout {
+					limit = 200 * time.Millisecond
+				}
+				ctx, cancel := context.WithTimeout(context.Background(), limit)
 				defer cancel()
 				p, err := newSandbox(t).Open(ctx, Module{Name: "Test", Binary: test.guest.Bytes(), Isolation: isolation})
 				if isolation == IsolationFresh && err == nil {
