@@ -33,7 +33,7 @@ func (p *places) Admit(context.Context, *identity.Identity) (func(), error) {
 
 func (p *places) settle(t *testing.T) {
 	t.Helper()
-	for deadline := time.Now().Add(3 * time.Second); p.taken.Load() != 0; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(20 * time.Second); p.taken.Load() != 0; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%d places are still taken", p.taken.Load())
 		}
@@ -90,7 +90,7 @@ func TestADownloadEndsWithWhoeverEndsIt(t *testing.T) {
 		stall time.Duration
 		leave bool
 	}{
-		{"a client that reads nothing", 100 * time.Millisecond, false},
+		{"a client that reads nothing", 2 * time.Second, false}, // the upload has it too,
 		{"a client that leaves", time.Minute, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
