@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/samyfodil/wazy"
 	"github.com/tetratelabs/wazero"
@@ -155,5 +156,34 @@ func TestTheTableGoesBetweenTheMarks(t *testing.T) {
 	write("no marks")
 	if err := replace(path, []byte("new\n")); err == nil {
 		t.Error("a file without marks is written to")
+	}
+}
+
+// Only what has room to spare is held: these were measured at 150 to 400 times,
+// 8 to 30 times and 14 to 50 times, on a machine with much else to do.
+func TestRatiosThatAreStable(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures")
+	}
+	l := newLab(t, plan{rounds: 3, slot: 10 * time.Millisecond})
+	const turns = 1_000_000
+	small := &guest{name: "small", vcp: coreGuest(fourPages(), sum), extism: extismGuest(fourPages(), sum), invocation: adding(1, 2), sum: 3, counted: true}
+	loop := &guest{name: "loop", vcp: coreGuest(onePage(), tightLoop), invocation: adding(turns, 2), sum: turnsInGo(turns, 2, 1), counted: true}
+	for _, test := range []struct {
+		guest   *guest
+		than    column
+		atLeast float64
+	}{
+		{small, extismFresh, 15},
+		{small, oursFresh, 2},
+		{loop, wazeroStoppable, 3},
+	} {
+		r, err := l.row(t.Context(), test.guest, []column{ours, test.than})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.series.ratio(test.than, ours); got < test.atLeast {
+			t.Errorf("%s: %s takes %s of our time, want at least %s", test.guest.name, test.than, times(got), times(test.atLeast))
+		}
 	}
 }

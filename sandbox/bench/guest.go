@@ -24,6 +24,7 @@ type guest struct {
 	prepare    []sandbox.Prepare // as a manifest would have it
 	sum        uint32            // the answer's data.sum, where counted is true
 	counted    bool              // the answer tells how many calls the instance has served
+	data       []byte            // of the first answer, where counted is false: all others equal it
 	missing    string            // why the guest cannot be measured here
 	dir        string            // for what hosts keep on disk
 }
@@ -56,6 +57,12 @@ func (g *guest) check(payload []byte) (int, error) {
 		return 0, fmt.Errorf("the payload is %s", payload)
 	}
 	if !g.counted {
+		if g.data == nil {
+			g.data = bytes.Clone(got.Data)
+		}
+		if !bytes.Equal(got.Data, g.data) {
+			return 0, fmt.Errorf("the data are %s, and another host's %s", got.Data, g.data)
+		}
 		return 0, nil
 	}
 	var data job
