@@ -3,6 +3,7 @@ package sandbox
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -87,9 +88,12 @@ func (p *Plugin) guestFailure(err error) *abi.Error {
 
 // stack lists the functions of the guest that were running, innermost first. One
 // without a name is "$" and its index in the module as its author has it, before
-// the rewriter put its import before it.
+// the rewriter put its import before it. What the rewriter added is no function
+// of the guest's, and left out.
 func (p *Plugin) stack(err error) []string {
-	frames := engine.Stack(err)
+	frames := slices.DeleteFunc(engine.Stack(err), func(frame string) bool {
+		return strings.HasPrefix(frame, refuelModule+".") || strings.Contains(frame, "."+refuelModule+".")
+	})
 	for i, frame := range frames {
 		index, numbered := strings.CutPrefix(frame, "$")
 		if n, err := strconv.Atoi(index); numbered && err == nil && n > p.imports {

@@ -3,8 +3,10 @@ package sandbox
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -69,6 +71,9 @@ func TestFuelIsExact(t *testing.T) {
 					t.Fatalf("slices of %d, budget %d of %d: got %v", slice, need-1, need, err)
 				}
 				details := detailsOf(t, err)
+				if stack := fmt.Sprint(details["stack"]); strings.Contains(stack, refuelModule) {
+					t.Errorf("the stack %s has what is the host's", stack)
+				}
 				delete(details, "stack")
 				want := map[string]any{"limit": "fuel", "allowed": float64(need - 1), "needed": float64(need), "setting": "sandbox.fuel"}
 				if !maps.Equal(details, want) {

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -271,7 +272,7 @@ func TestPreparedCallsAreWarm(t *testing.T) {
 func TestAFailingPrepareCallIsNamed(t *testing.T) {
 	s := box(t, nil)
 	_, err := s.Open(context.Background(), Module{Name: "Test", Binary: warmed().Bytes(), Prepare: []Prepare{{Command: "x"}, {Command: "trap"}, {Command: "x"}}})
-	if abi.CodeOf(err) != abi.CodeSandboxTrap || !strings.Contains(err.Error(), "prepare call 2") {
+	if told, ok := errors.AsType[*abi.Error](err); !ok || told.Code != abi.CodeSandboxTrap || !strings.HasSuffix(told.Message, ", in prepare call 2") {
 		t.Errorf("got %v, want a trap in prepare call 2", err)
 	}
 	if figures := s.Figures(); figures.OpenModules != 0 {

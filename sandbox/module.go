@@ -52,7 +52,7 @@ func (s *Sandbox) Open(ctx context.Context, m Module) (*Plugin, error) {
 		p.isolation = IsolationCall
 	}
 	if p.isolation == IsolationShared && !s.opts.AllowShared {
-		return nil, refused(errors.New(`asks for the isolation "shared", which the administrator does not allow`))
+		return nil, refused(errors.New(`asks for the isolation "shared", which the setting sandbox.allowShared does not allow`))
 	}
 	if err := p.rewrite(m.Binary); err != nil {
 		return nil, err
@@ -98,6 +98,16 @@ func (p *Plugin) Isolation() Isolation { return p.isolation }
 // Unrestorable says, for people, why an instance of the module cannot be put back
 // after a call; nil if it can.
 func (p *Plugin) Unrestorable() []string { return p.rewritten.Unrestorable }
+
+// Notices tells the author of the plugin why its calls cost more than they must;
+// nil if they do not.
+func (p *Plugin) Notices() []string {
+	var list []string
+	for _, reason := range p.rewritten.Unrestorable {
+		list = append(list, "every call starts an instance of its own, for one cannot be put back: "+reason)
+	}
+	return list
+}
 
 // Close gives the compiled module and all waiting instances back. It is
 // idempotent; calls must be over.

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -59,6 +60,10 @@ func TestAStartThatFailsFailsTheOpening(t *testing.T) {
 				}
 				if got := abi.CodeOf(err); got != test.code {
 					t.Errorf("got %v, want %s", err, test.code)
+				}
+				told, _ := errors.AsType[*abi.Error](err)
+				if isolation == IsolationCall && (told == nil || !strings.HasSuffix(told.Message, ", while the plugin started")) {
+					t.Errorf("%v does not say where it failed", err)
 				}
 			})
 		}

@@ -54,7 +54,7 @@ func (g *guest) begin(ctx context.Context, prepare []Prepare) error {
 		return g.runNamed(exportPrepare)
 	})
 	if err != nil {
-		return err
+		return placed(err, "while the plugin started")
 	}
 	for i, call := range prepare {
 		err := g.inert(ctx, call, func(input []byte) error {
@@ -62,10 +62,22 @@ func (g *guest) begin(ctx context.Context, prepare []Prepare) error {
 			return err
 		})
 		if err != nil {
-			return fmt.Errorf("prepare call %d: %w", i+1, err)
+			return placed(err, fmt.Sprintf("in prepare call %d", i+1))
 		}
 	}
 	return nil
+}
+
+// placed adds to what callers are told where a guest failed on the way to its
+// snapshot: otherwise they would look for the fault in their own call.
+func placed(err error, where string) error {
+	var told *abi.Error
+	if !errors.As(err, &told) {
+		return fmt.Errorf("%s: %w", where, err)
+	}
+	placed := *told
+	placed.Message += ", " + where
+	return &placed
 }
 
 // inert runs a step of the guest with host functions that reach nothing.

@@ -36,7 +36,7 @@ retention: forever
 		File: path,
 		Environment: []string{
 			"VCPHOST_ADDR=127.0.0.1:2", "VCPHOST_LOG_LEVEL=error", "VCPHOST_DRAIN=", "PATH=/bin", "VCPHOST_TRUST=/a" + string(os.PathListSeparator) + "/b",
-			"VCPHOST_CONFIG=x", "VCPHOST_ADR=1", "VCPHOST_SERVICE_HOST=10.0.0.1",
+			"VCPHOST_CONFIG=x", "VCPHOST_ADR=1", "VCPHOST_FOO=1", "VCPHOST_SERVICE_HOST=10.0.0.1",
 		},
 		Flags: map[string][]string{"addr": {"127.0.0.1:3"}},
 	})
@@ -61,6 +61,7 @@ retention: forever
 	}
 	wantWarnings := []string{
 		"the environment variable VCPHOST_ADR has no effect; did you mean VCPHOST_ADDR?",
+		"the environment variable VCPHOST_FOO has no effect",
 		"the environment variable VCPHOST_SERVICE_HOST has no effect",
 	}
 	if !slices.Equal(loaded.Warnings, wantWarnings) {

@@ -16,9 +16,13 @@ func suggest(text string, known []string) string {
 	if len(text) > maxSuggestBytes {
 		return ""
 	}
-	best, least := "", len(text)/3+2
+	text = strings.ToLower(text)
+	best, least := "", maxSuggestBytes
 	for _, k := range known {
-		if d := edit.Distance(strings.ToLower(text), strings.ToLower(k)); d < least {
+		name := strings.ToLower(k)
+		// What both begin with, such as VCPHOST_, says nothing about how near they are.
+		differs := len(text) - common(text, name)
+		if d := edit.Distance(text, name); d < least && d < differs/3+2 {
 			best, least = k, d
 		}
 	}
@@ -26,4 +30,13 @@ func suggest(text string, known []string) string {
 		return ""
 	}
 	return fmt.Sprintf("; did you mean %s?", best)
+}
+
+// common is how many bytes a and b begin with alike.
+func common(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
 }

@@ -53,7 +53,7 @@ func KnownScopes() []ScopeInfo {
 }
 
 // ParseScope checks a scope that a person wrote. The error of an unknown one
-// names the nearest known one.
+// names the known one that is near, or else all of them.
 func ParseScope(s string) (Scope, error) {
 	if len(s) > maxScopeBytes {
 		return "", fmt.Errorf("a scope has at most %d bytes", maxScopeBytes)
@@ -69,11 +69,19 @@ func ParseScope(s string) (Scope, error) {
 			return known.Scope, nil
 		}
 	}
-	return "", fmt.Errorf("unknown scope %q; did you mean %q?", s, nearestScope(s))
+	if near := nearestScope(s); near != "" {
+		return "", fmt.Errorf("unknown scope %q; did you mean %q?", s, near)
+	}
+	var names []string
+	for _, known := range KnownScopes() {
+		names = append(names, string(known.Scope))
+	}
+	return "", fmt.Errorf("unknown scope %q; there are %s", s, strings.Join(names, ", "))
 }
 
-// nearestScope is the known scope to which s needs the fewest edits; of a family
-// only as much of s counts as its beginning is long.
+// nearestScope is the known scope to which s needs the fewest edits, "" where
+// even that one needs many: nobody who wrote something else should be led to
+// "admin". Of a family only as much of s counts as its beginning is long.
 func nearestScope(s string) Scope {
 	s = strings.ToLower(s)
 	var best Scope
@@ -87,6 +95,9 @@ func nearestScope(s string) Scope {
 		if d := edit.Distance(text, name); least < 0 || d < least {
 			best, least = known.Scope, d
 		}
+	}
+	if least > len(s)/3+1 {
+		return ""
 	}
 	return best
 }

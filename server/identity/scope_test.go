@@ -21,6 +21,7 @@ func TestParseScopeRefuses(t *testing.T) {
 	tests := []struct{ name, scope, want string }{
 		{"empty", "", "unknown scope"},
 		{"misspelt", "resource:read", `did you mean "resources:read"?`},
+		{"far from all, not led to admin", "bogus", `unknown scope "bogus"; there are admin, tools:call:<glob>, `},
 		{"letter case", "Admin", `did you mean "admin"?`},
 		{"a family without its colon", "tools:call", `did you mean "tools:call:<glob>"?`},
 		{"a misspelt family", "tool:call:Schedule*", `did you mean "tools:call:<glob>"?`},
