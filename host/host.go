@@ -80,13 +80,21 @@ func New(opts Options) (*Host, error) {
 // Close ends the transports of all plugins. It is idempotent.
 func (h *Host) Close(ctx context.Context) error { return h.transports.close(ctx) }
 
+// Noticer is a transport that has something to say to the author of its plugin,
+// which is no reason to refuse it.
+type Noticer interface{ Notices() []string }
+
 // Prepare opens the transport of a plugin without calling it, so that what is
-// wrong with it shows. A plugin whose state is not ready answers with the error
-// that a call of it would give.
-func (h *Host) Prepare(ctx context.Context, plugin *registry.Plugin) error {
+// wrong with it shows, and gives what it has to say to the plugin's author. A
+// plugin whose state is not ready answers with the error that a call of it would
+// give.
+func (h *Host) Prepare(ctx context.Context, plugin *registry.Plugin) (notices []string, err error) {
 	if err := ready(plugin); err != nil {
-		return err
+		return nil, err
 	}
-	_, err := h.transports.get(ctx, plugin)
-	return err
+	transport, err := h.transports.get(ctx, plugin)
+	if noticer, ok := transport.(Noticer); ok && err == nil {
+		notices = noticer.Notices()
+	}
+	return notices, err
 }

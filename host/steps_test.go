@@ -114,7 +114,7 @@ func TestPluginsThatCannotRun(t *testing.T) {
 			if !ok {
 				t.Fatal("the plugin is not in the registry")
 			}
-			if err := b.Host.Prepare(context.Background(), loaded); abi.CodeOf(err) != abi.CodeToolDisabled {
+			if _, err := b.Host.Prepare(context.Background(), loaded); abi.CodeOf(err) != abi.CodeToolDisabled {
 				t.Errorf("Prepare gives %v, want what a call gives", err)
 			}
 		})

@@ -195,7 +195,7 @@ func TestPrepareOpensWithoutCalling(t *testing.T) {
 	}}.bench(t)
 	loaded, _ := b.Registry.Snapshot().Lookup("Test")
 	for range 2 {
-		if err := b.Host.Prepare(context.Background(), loaded); err != nil {
+		if _, err := b.Host.Prepare(context.Background(), loaded); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -2,10 +2,12 @@ package sandbox
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"testing"
 
 	"vcphost/abi"
+	"vcphost/sandbox/wasmbuild"
 )
 
 // The same module, and others, opened, called and closed side by side: what one
@@ -49,5 +51,18 @@ func TestModulesComeAndGoSideBySide(t *testing.T) {
 				t.Errorf("the figures are %+v", figures)
 			}
 		})
+	}
+}
+
+// TestNoticesSayWhyCallsStartAnew: an author finds out without reading results.
+func TestNoticesSayWhyCallsStartAnew(t *testing.T) {
+	s := newSandbox(t)
+	if notices := open(t, s, wasmbuild.Guest{}, Limits{}).Notices(); notices != nil {
+		t.Errorf("a guest that is put back gives %v", notices)
+	}
+	mutable := wasmbuild.Guest{Extra: func(m *wasmbuild.Module) { m.GlobalOf(wasmbuild.FuncRef, wasmbuild.RefNull()) }}
+	notices := open(t, s, mutable, Limits{}).Notices()
+	if len(notices) != 1 || !strings.Contains(notices[0], "funcref") {
+		t.Errorf("a mutable global of a reference gives %v", notices)
 	}
 }

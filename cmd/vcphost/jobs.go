@@ -81,7 +81,7 @@ func (j *jobs) loadPlugins(ctx context.Context) {
 		}
 		j.wg.Go(func() {
 			defer func() { <-slots }()
-			if err := j.app.host.Prepare(ctx, plugin); err != nil && ctx.Err() == nil {
+			if _, err := j.app.host.Prepare(ctx, plugin); err != nil && ctx.Err() == nil {
 				j.logger.Warn("a plugin could not be loaded", "plugin", plugin.Name, "error", err)
 			}
 		})

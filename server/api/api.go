@@ -64,7 +64,7 @@ type Options struct {
 	URLs          *signedurl.Signer // nil: there are no signed URLs
 	// Prepare opens what a plugin runs on, so that what is wrong with it shows;
 	// nil leaves plugins unopened.
-	Prepare func(ctx context.Context, plugin *registry.Plugin) error
+	Prepare func(ctx context.Context, plugin *registry.Plugin) (notices []string, err error)
 	// Backup writes a backup of the whole store; nil leaves /v1/backup out.
 	Backup func(ctx context.Context, w io.Writer) error
 	// Process is told on trusted connections, with MaxUploadBytes added.

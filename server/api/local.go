@@ -58,7 +58,11 @@ func (a *API) localPlugins(r *Request) error {
 			defer func() { <-slots }()
 			list[i] = describePlugin(plugin)
 			if len(plugin.Refusals) == 0 && a.opts.Prepare != nil {
-				noteLoading(&list[i], a.opts.Prepare(ctx, plugin))
+				notices, err := a.opts.Prepare(ctx, plugin)
+				noteLoading(&list[i], err)
+				for _, message := range notices {
+					list[i].Notices = append(list[i].Notices, registry.Notice{File: plugin.Manifest.EntryPoint.Module, Message: message})
+				}
 			}
 		})
 	}
