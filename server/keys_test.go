@@ -2,10 +2,14 @@ package server_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"vcphost/internal/kv"
+	"vcphost/server"
 	"vcphost/server/identity"
 	"vcphost/server/servertest"
 )
@@ -124,5 +128,48 @@ func TestWrongRequestsForKeys(t *testing.T) {
 				t.Errorf("got %d %s, want 400 at %q", status, answer, test.pointer)
 			}
 		})
+	}
+}
+
+// fullDB is a database whose disk is full on demand.
+type fullDB struct {
+	kv.DB
+	full atomic.Bool
+}
+
+func (d *fullDB) Apply(b *kv.Batch) error {
+	if d.full.Load() {
+		return fmt.Errorf("apply: %w", kv.ErrNoSpace)
+	}
+	return d.DB.Apply(b)
+}
+
+// TestAFullDiskRefusesKeysWithARetry: making and revoking answered 500.
+func TestAFullDiskRefusesKeysWithARetry(t *testing.T) {
+	db := &fullDB{DB: kv.NewMemory()}
+	s := servertest.Start(t, &servertest.Options{Change: func(o *server.Options) {
+		keys, err := identity.Open(db, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.API.KeyStore = keys
+	}})
+	status, key, answer := makeKey(t, s, `{"name":"n","scopes":["tools:list"]}`)
+	if status != 201 {
+		t.Fatalf("got %d %s", status, answer)
+	}
+	db.full.Store(true)
+	refused := func(method, path, contentType, body string) {
+		t.Helper()
+		status, header, answer := s.Do(t, method, path, contentType, body)
+		if status != 503 || header.Get("Retry-After") == "" || !strings.Contains(string(answer), "disk") {
+			t.Errorf("%s %s: got %d %s (Retry-After %q), want 503", method, path, status, answer, header.Get("Retry-After"))
+		}
+	}
+	refused("POST", "/v1/keys", "application/json", `{"name":"n","scopes":["tools:list"]}`)
+	refused("DELETE", "/v1/keys/"+key.ID, "", "")
+	db.full.Store(false)
+	if status, _, answer := s.Do(t, "DELETE", "/v1/keys/"+key.ID, "", ""); status != 204 {
+		t.Errorf("with space again: %d %s", status, answer)
 	}
 }

@@ -10,13 +10,17 @@ type Usage struct {
 	TableBytes, ValueLogBytes int64
 	// FreeBytes is what may still be written to the file system.
 	FreeBytes int64
-	// FloorBytes is the free space below which writes fail with ErrNoSpace; a
-	// negative one is none.
+	// FloorBytes is the free space that a write has to leave, or else it fails with
+	// ErrNoSpace; a negative one is none.
 	FloorBytes int64
 }
 
-// Short reports whether writes fail for want of space.
-func (u Usage) Short() bool { return u.FloorBytes >= 0 && u.FreeBytes < u.FloorBytes }
+// Short reports whether DB.Room refuses for want of space: a batch of the largest
+// size would not leave the floor. A disk that its own writers filled stays just
+// above the floor, and nothing is begun there.
+func (u Usage) Short() bool {
+	return u.FloorBytes >= 0 && u.FreeBytes-MaxBatchBytes < u.FloorBytes
+}
 
 // Measure tells the usage of a store on disk at the price of one system call.
 // measured is false for a store that has no directory.

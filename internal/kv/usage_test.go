@@ -3,6 +3,7 @@ package kv
 import (
 	"errors"
 	"testing"
+	"time"
 )
 
 func TestMeasure(t *testing.T) {
@@ -21,6 +22,7 @@ func TestMeasure(t *testing.T) {
 	if usage, _, err := Measure(db); err != nil || !usage.Short() {
 		t.Errorf("below the floor it is %+v, %v; want it short", usage, err)
 	}
+	testShortIsWhereRoomRefuses(t, db.(*badgerDB))
 	gone := errors.New("gone")
 	db.(*badgerDB).space.free = func(string) (int64, error) { return 0, gone }
 	if _, _, err := Measure(db); !errors.Is(err, gone) {
@@ -34,5 +36,19 @@ func TestMeasure(t *testing.T) {
 	}
 	if (Usage{FreeBytes: 0, FloorBytes: -1}).Short() {
 		t.Error("a store without a floor is short")
+	}
+}
+
+// testShortIsWhereRoomRefuses: a server said that it was ready, and refused every
+// call, on a disk that uploads had filled down to a byte above the floor.
+func testShortIsWhereRoomRefuses(t *testing.T, db *badgerDB) {
+	t.Helper()
+	for _, free := range []int64{db.space.floor, db.space.floor + MaxBatchBytes - 1, db.space.floor + MaxBatchBytes} {
+		db.space.free = func(string) (int64, error) { return free, nil }
+		db.space.at = time.Time{}
+		usage, _, err := Measure(db)
+		if room := db.Room(); err != nil || usage.Short() != errors.Is(room, ErrNoSpace) {
+			t.Errorf("with %d bytes over the floor short is %v, and room %v (%v)", free-db.space.floor, usage.Short(), room, err)
+		}
 	}
 }

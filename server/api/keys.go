@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"vcphost/abi"
+	"vcphost/internal/kv"
 	"vcphost/internal/rawjson"
 	"vcphost/server/identity"
 	"vcphost/server/problem"
@@ -97,7 +98,7 @@ func (a *API) addKey(r *Request) error {
 	case errors.Is(err, identity.ErrTooMany):
 		return problem.Conflict("%s", err)
 	case err != nil:
-		return err
+		return keyProblem(err)
 	}
 	answer, err := abi.Encode(newKey{key, secret})
 	if err != nil {
@@ -106,6 +107,15 @@ func (a *API) addKey(r *Request) error {
 	r.fiber.Set("Location", "/v1/keys/"+key.ID)
 	r.fiber.Set("Cache-Control", "no-store")
 	return r.JSON(201, answer)
+}
+
+// keyProblem tells of a full disk by its name: the client is to come again, which
+// after a revocation that could not be kept is what makes it hold.
+func keyProblem(err error) error {
+	if errors.Is(err, kv.ErrNoSpace) {
+		return problem.Unavailable(fullRetry, "the disk of the data directory is full")
+	}
+	return err
 }
 
 // mayMake tells why somebody may not make a key, nil if they may. Only an
@@ -204,7 +214,7 @@ func (a *API) revokeKey(r *Request) error {
 			continue
 		}
 		if err := a.opts.KeyStore.Revoke(r.Context(), id); err != nil {
-			return err
+			return keyProblem(err)
 		}
 		r.fiber.Status(204)
 		return nil

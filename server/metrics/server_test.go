@@ -95,7 +95,9 @@ func TestMetricsAndStatisticsNeedTheirScope(t *testing.T) {
 
 func TestStatistics(t *testing.T) {
 	s := observed(t, servertest.Options{Change: func(o *server.Options) {
-		o.API.Gauges.Store = func() (kv.Usage, bool, error) { return kv.Usage{FreeBytes: 10, FloorBytes: 4}, true, nil }
+		o.API.Gauges.Store = func() (kv.Usage, bool, error) {
+			return kv.Usage{FreeBytes: 10 + kv.MaxBatchBytes, FloorBytes: 4}, true, nil
+		}
 	}})
 	for range 3 {
 		s.Do(t, "POST", "/v1/tools/Tiny/Run", "application/json", `{}`)
@@ -128,7 +130,7 @@ func TestStatistics(t *testing.T) {
 		t.Errorf("the calls are %v", counts)
 	}
 	if told.Version != "v9" || told.StartedAt == "" || told.UptimeSeconds <= 0 || told.CallsRunning == nil || *told.CallsRunning != 0 ||
-		told.Plugins["ready"] != 1 || told.Queue == nil || told.Queue.Admitted != 4 || told.Store == nil || told.Store.FreeBytes != 10 || told.Store.Short ||
+		told.Plugins["ready"] != 1 || told.Queue == nil || told.Queue.Admitted != 4 || told.Store == nil || told.Store.FreeBytes != 10+kv.MaxBatchBytes || told.Store.Short ||
 		told.Sandbox == nil || told.Sandbox.OpenModules != 1 || told.Sandbox.Instances != 2 ||
 		told.Memory.HeapBytes == 0 || told.Memory.TotalBytes < told.Memory.HeapBytes || told.Goroutines == 0 {
 		t.Errorf("the statistics are %s", body)
@@ -147,7 +149,7 @@ func TestAServerWithoutMetricsStillHasStatistics(t *testing.T) {
 }
 
 func TestReadinessNamesWhatIsDegraded(t *testing.T) {
-	usage := kv.Usage{FreeBytes: 10, FloorBytes: 4}
+	usage := kv.Usage{FreeBytes: 10 + kv.MaxBatchBytes, FloorBytes: 4}
 	module := wasmbuild.Guest{}.Bytes()
 	s := observed(t, servertest.Options{
 		Plugins: fstest.MapFS{
@@ -172,8 +174,8 @@ func TestReadinessNamesWhatIsDegraded(t *testing.T) {
 	s.Do(t, "POST", "/v1/tools/Tiny/Run", "application/json", `{}`)
 	s.Do(t, "POST", "/v1/tools/Good/Run", "application/json", `{}`)
 	want(200, `{"status":"ok","degraded":["plugin Refused","plugin Tiny"]}`)
-	usage.FreeBytes = 3
+	usage.FreeBytes = 3 + kv.MaxBatchBytes
 	want(503, `{"status":"unavailable","degraded":["plugin Refused","plugin Tiny","store: not enough free disk space"]}`)
-	usage.FreeBytes = 4
+	usage.FreeBytes = 4 + kv.MaxBatchBytes
 	want(200, `{"status":"ok","degraded":["plugin Refused","plugin Tiny"]}`)
 }
