@@ -18,6 +18,7 @@ import (
 	"vcphost/internal/config"
 	"vcphost/internal/kv"
 	"vcphost/sandbox"
+	"vcphost/sandbox/hostile"
 	"vcphost/sandbox/snapshot"
 	"vcphost/sandbox/wasmbuild"
 )
@@ -76,6 +77,9 @@ Exit status: 0 if all is well, 1 if something is not.`,
 			if !withHostile && len(guests.only) > 0 {
 				return usage("--only goes with --hostile")
 			}
+			if _, err := hostile.Select(guests.only); err != nil {
+				return usage("%s", err)
+			}
 			return p.doctor(command.Context(), doctorRun{loaded.Settings.Sandbox, withHostile, asJSON, guests})
 		},
 	}
@@ -105,11 +109,11 @@ func (p *Program) doctor(ctx context.Context, run doctorRun) error {
 		}
 	}
 	if run.hostile {
-		hostile, err := p.watchHostile(ctx, run.guests, run.asJSON)
+		guests, err := p.watchHostile(ctx, run.guests, run.asJSON)
 		if err != nil {
 			return err
 		}
-		report.Hostile, report.Pass = hostile, report.Pass && hostile.Failed == 0
+		report.Hostile, report.Pass = guests, report.Pass && guests.Failed == 0
 	}
 	if !report.Pass {
 		p.status = exitResult

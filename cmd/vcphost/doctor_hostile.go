@@ -114,10 +114,6 @@ func (p *Program) serveHostile(ctx context.Context, f hostileFlags, bounds confi
 	if err != nil {
 		return err
 	}
-	go func() {
-		_, _ = io.Copy(io.Discard, p.Stdin)
-		os.Exit(exitNoResult)
-	}()
 	db, err := kv.OpenBadger(filepath.Join(f.serve, "store"), nil)
 	if err != nil {
 		return fmt.Errorf("open a store for the hostile guests: %w", err)
@@ -128,9 +124,10 @@ func (p *Program) serveHostile(ctx context.Context, f hostileFlags, bounds confi
 		return fmt.Errorf("open a store for the hostile guests: %w", err)
 	}
 	owner := abi.Owner{Tenant: "default", Actor: "doctor"}
-	return hostile.Serve(ctx, p.Stdout, hostile.Options{
+	return hostile.Serve(ctx, p.Stdin, p.Stdout, hostile.Options{
 		Sandbox: sandbox.Options{CacheDir: filepath.Join(f.serve, "cache"), Cache: p.compileWithin(bounds), DB: db},
 		Session: func() hostile.Session { return store.Begin(owner, "Hostile", resources.Limits{}) },
+		Gone:    func() { os.Exit(exitNoResult) },
 	}, cases)
 }
 

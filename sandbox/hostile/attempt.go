@@ -73,6 +73,7 @@ func (r *Runner) attempt(ctx context.Context, c Case, parts []part) *trial {
 	t := &trial{runner: r, fuel: map[*sandbox.Plugin]int64{}}
 	t.figures.before, t.figures.hasRSS = settledRSS()
 	t.logged = r.log.bytes.Load()
+	r.late.take()
 	b := start(r.neighbour, r.session)
 	plugins := make([]*sandbox.Plugin, len(parts))
 	rounds := 2 // one whose calls meet a deadline, one whose calls are cancelled
@@ -101,7 +102,7 @@ func (r *Runner) attempt(ctx context.Context, c Case, parts []part) *trial {
 		}
 	}
 	b.end()
-	t.figures.of(b, r.alone)
+	t.figures.of(b, r.alone, r.late.take())
 	if b.failure != nil {
 		t.problem("the neighbour failed: %v", b.failure)
 	}
@@ -218,7 +219,7 @@ func (t *trial) overdue(ctx context.Context, plugin *sandbox.Plugin, inv *abi.In
 	defer cancel()
 	inv.Deadline = began.Add(deadline)
 	reply, err := plugin.Invoke(ctx, inv)
-	t.worst(&t.figures.answer, time.Since(began))
+	t.worst(&t.figures.answer.took, time.Since(began))
 	return reply, err
 }
 
@@ -235,7 +236,7 @@ func (t *trial) cancelled(ctx context.Context, plugin *sandbox.Plugin, inv *abi.
 	defer timer.Stop()
 	reply, err := plugin.Invoke(ctx, inv)
 	if since := at.Load(); since > 0 {
-		t.worst(&t.figures.cancel, time.Since(began)-time.Duration(since))
+		t.worst(&t.figures.cancel.took, time.Since(began)-time.Duration(since))
 	}
 	return reply, err
 }

@@ -23,7 +23,7 @@ type Line struct {
 	GoodCalls        int64    `json:"goodCalls"`     // of the same plugin, between hostile ones
 	AnswerMs         *float64 `json:"answerMs"`      // worst, of a call with a deadline of 100 ms
 	CancelMs         *float64 `json:"cancelMs"`      // worst, from cancelling to the answer
-	MachineLateMs    float64  `json:"machineLateMs"` // worst lateness of a tick just before, without the guest
+	MachineLateMs    float64  `json:"machineLateMs"` // worst lateness meanwhile of a tick in a process without guests
 	Ticks            int      `json:"ticks"`         // gaps that were measured
 	TickGapMs        float64  `json:"tickGapMs"`     // worst
 	NeighbourCalls   int      `json:"neighbourCalls"`
@@ -35,9 +35,9 @@ type Line struct {
 }
 
 // Bounds are what the figures of a case are held against. A machine that does
-// other things, too, is late by itself: to each bound of time is added how late
-// a tick was at worst, just before and without the guest. A field of zero is that
-// of [StandardBounds].
+// other things, too, is late by itself: the process that watches, in which no
+// guest runs, ticks as well meanwhile, and how late it was at worst is taken off
+// each time. A field of zero is that of [StandardBounds].
 type Bounds struct {
 	Answer    time.Duration // of a call with a deadline of 100 ms
 	Cancel    time.Duration // from cancelling to the answer

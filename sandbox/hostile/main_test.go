@@ -3,7 +3,6 @@ package hostile_test
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"testing"
@@ -29,6 +28,8 @@ func TestMain(m *testing.M) {
 		switch os.Args[1] {
 		case compileVerb:
 			os.Exit(engine.ChildMain(os.Args[2:], os.Stdin, os.Stderr))
+		case badVerb:
+			os.Exit(goBad(os.Args[2], os.Args[3:]))
 		case serveVerb:
 			os.Exit(serve(os.Args[2], os.Args[3:]))
 		}
@@ -38,10 +39,6 @@ func TestMain(m *testing.M) {
 
 // serve runs the suite in this process, over a real store.
 func serve(dir string, names []string) int {
-	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		os.Exit(3) // nobody watches any more
-	}()
 	if err := serveIn(dir, names); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -69,9 +66,9 @@ func serveIn(dir string, names []string) error {
 		Answer: 10 * time.Second, Cancel: 10 * time.Second, TickGap: 10 * time.Second, Neighbour: 10 * time.Second, RSSBytes: 512 << 20,
 	}
 	owner := abi.Owner{Tenant: "default", Actor: "doctor"}
-	return hostile.Serve(context.Background(), os.Stdout, hostile.Options{
+	return hostile.Serve(context.Background(), os.Stdin, os.Stdout, hostile.Options{
 		Sandbox: sandbox.Options{CacheDir: dir + "/cache", DB: db, Cache: &engine.CacheOptions{Command: []string{os.Args[0], compileVerb}}},
-		Bounds:  wide, Ticks: 10,
+		Bounds:  wide, Ticks: 10, Gone: func() { os.Exit(3) },
 		Session: func() hostile.Session { return store.Begin(owner, "Hostile", resources.Limits{}) },
 	}, cases)
 }

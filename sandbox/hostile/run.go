@@ -32,12 +32,8 @@ type Options struct {
 	Bounds  Bounds // the zero value is [StandardBounds]
 	// Ticks is how many ticks of 10 ms each case is measured over at least; 0 means 100.
 	Ticks int
-}
-
-// control is what is measured without a case.
-type control struct {
-	p99  time.Duration // of the neighbour's calls
-	late time.Duration // of a tick, worst
+	// Gone is called when the process that watches has gone; [Serve] needs it.
+	Gone func()
 }
 
 // Cases lists the suite in its order.
@@ -79,13 +75,14 @@ type Runner struct {
 	log       *lineCounter
 	neighbour *sandbox.Plugin
 	ticks     int
-	alone     control // of the last time that it was measured
+	late      *lateness
+	alone     time.Duration // the neighbour's p99 alone, of the last time that it was measured
 }
 
 // NewRunner starts the sandbox and the neighbour, and times it alone. Close it
 // when done.
 func NewRunner(ctx context.Context, opts Options) (*Runner, error) {
-	r := &Runner{session: opts.Session, ticks: opts.Ticks, bounds: opts.Bounds.orStandard(), log: &lineCounter{Handler: slog.DiscardHandler}}
+	r := &Runner{session: opts.Session, late: &lateness{}, ticks: opts.Ticks, bounds: opts.Bounds.orStandard(), log: &lineCounter{Handler: slog.DiscardHandler}}
 	if r.ticks <= 0 {
 		r.ticks = 100
 	}
@@ -122,7 +119,7 @@ func (r *Runner) measureAlone() {
 		time.Sleep(tick)
 	}
 	b.end()
-	r.alone = control{b.p99(), max(b.worstGap-tick, 0)}
+	r.alone = b.p99()
 }
 
 // Run runs one case. Where only figures are bad it tries again, up to three

@@ -16,12 +16,14 @@ type message struct {
 }
 
 // Serve runs cases for a [Watch] in another process, which reads from w what
-// becomes of them. An error is of the host, not of a case.
-func Serve(ctx context.Context, w io.Writer, opts Options, cases []Case) (err error) {
+// becomes of them, and writes to r how late the machine is by itself. An error is
+// of the host, not of a case.
+func Serve(ctx context.Context, r io.Reader, w io.Writer, opts Options, cases []Case) (err error) {
 	runner, err := NewRunner(ctx, opts)
 	if err != nil {
 		return err
 	}
+	go runner.late.follow(r, opts.Gone) // ends with the process: a read cannot be given up
 	defer func() { err = errors.Join(err, runner.Close(context.WithoutCancel(ctx))) }()
 	to := json.NewEncoder(w)
 	for _, c := range cases {

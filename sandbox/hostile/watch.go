@@ -9,15 +9,15 @@ import (
 	"io"
 	"os/exec"
 	"strconv"
+	"sync"
 	"time"
 )
 
 // WatchOptions of a [Watch]. Command is required; a zero in another field is its
 // default.
 type WatchOptions struct {
-	// Command gives the process that runs the cases of some names: it writes what
-	// [Serve] writes to its standard output, and must end when its standard input
-	// does. Its standard output and input are the watch's.
+	// Command gives the process that runs the cases of some names: its standard input and output
+	// are those of [Serve], and it must end when the input does.
 	Command func(ctx context.Context, names []string) *exec.Cmd
 	// Total bounds the whole run; 4 minutes. What it leaves undone fails.
 	Total time.Duration
@@ -112,10 +112,15 @@ func (w *watch) process(ctx context.Context, cases []Case) error {
 	if err := command.Start(); err != nil {
 		return fmt.Errorf("start the process of the hostile guests: %w", err)
 	}
+	var telling sync.WaitGroup
+	stop := make(chan struct{})
+	telling.Go(func() { tellLateness(input, stop) })
 	before := len(w.lines)
 	began, reason := w.follow(ctx, output, command.Process.Pid)
 	cancel() // ends the process, which has nothing more to say
+	close(stop)
 	waited := command.Wait()
+	telling.Wait()
 	if len(w.lines)-before == len(cases) {
 		return nil
 	}
