@@ -99,6 +99,8 @@ func TestLoadRefuses(t *testing.T) {
 		{"no YAML", "addr: [", "F:1:"},
 		{"not UTF-8", "addr: \xff", "F: the file is not UTF-8"},
 		{"no port", "addr: localhost", `addr: "localhost" is no address; write host:port`},
+		// It listened on every interface, at a port that nobody had chosen.
+		{"an empty address", `addr: ""`, `addr: "" is no address; write host:port`},
 		{"a port too high", `addr: "a:65536"`, `addr: "65536" is no port`},
 		{"a relative URL", "baseUrl: example.org", "baseUrl: an absolute URL with http or https is expected"},
 		{"a password in a URL", `baseUrl: "https://u:p@example.org"`, "baseUrl: the URL must have no user, query or fragment"},

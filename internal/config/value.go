@@ -49,7 +49,7 @@ func (r *row) setString(field *string, text string) error {
 		return errors.New("control characters are not allowed")
 	case r.Values != nil && !slices.Contains(r.Values, text):
 		return fmt.Errorf("%q is none of %s%s", clip(text), strings.Join(r.Values, ", "), suggest(text, r.Values))
-	case r.check != nil && text != "":
+	case r.check != nil && (text != "" || r.Default != ""): // "" means none where that is the default
 		if err := r.check(text); err != nil {
 			return err
 		}
