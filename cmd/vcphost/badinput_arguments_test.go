@@ -36,6 +36,8 @@ func badCommandLines() []badInput {
 		line("inspect of an unknown plugin", `there is no plugin "Nobody"`, "plugin", "inspect", "Nobody"),
 		line("inspect of nothing", "missing argument", "plugin", "inspect"),
 		line("inspect of two", "too many arguments", "plugin", "inspect", "Bad", "Good"),
+		line("a key without a scope", "a key needs --name NAME and at least one --scope", "key", "add", "--name", "x"),
+		line("a key without a name", "a key needs --name NAME and at least one --scope", "key", "add", "--scope", "admin"),
 		line("unknown resource", "resource res_0", "resource", "get", "res_0"),
 		line("unknown result", "no such result", "result", "get", "tr_0"),
 		line("unknown view of a result", `--view "legacy"`, "result", "get", "tr_0", "--view", "legacy"),

@@ -24,7 +24,7 @@ func (p *Program) hint(result *abi.Result) string {
 	case registry.ApprovalRequired:
 		return fmt.Sprintf("%s is not trusted and does not run; if you trust it: --trust %s (a server is started with it)", name, p.folderOf(name))
 	case registry.Refused:
-		return fmt.Sprintf("all that is wrong with %s is told by: vcphost plugin inspect %s", name, name)
+		return fmt.Sprintf("all that is wrong with %s is told by: vcphost plugin inspect %s%s", name, name, p.flagsOfPlugins())
 	}
 	return ""
 }
@@ -42,6 +42,19 @@ func (p *Program) folderOf(name string) string {
 		}
 	}
 	return "DIR"
+}
+
+// flagsOfPlugins are the flags that this process was given and that another verb
+// needs to find the same plugins, as they can be typed.
+func (p *Program) flagsOfPlugins() string {
+	var flags strings.Builder
+	for _, dir := range p.settings.plugins {
+		flags.WriteString(" --plugins " + folder(dir, ""))
+	}
+	for _, dir := range p.settings.trust {
+		flags.WriteString(" --trust " + folder(dir, ""))
+	}
+	return flags.String()
 }
 
 func folder(source, below string) string {

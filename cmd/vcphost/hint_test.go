@@ -26,6 +26,12 @@ func TestHint(t *testing.T) {
 			}
 		})
 	}
+	program.settings.plugins, program.settings.trust = []string{"my plugins"}, []string{"here"}
+	result := &abi.Result{Error: abi.NewError(abi.CodeToolDisabled, "no").WithDetails(map[string]string{"reason": "refused"})}
+	result.Tool.Name = "Bad"
+	if got := program.hint(result); !strings.HasSuffix(got, "vcphost plugin inspect Bad --plugins 'my plugins' --trust here") {
+		t.Errorf("with flags: %q", got)
+	}
 	if got := program.hint(&abi.Result{}); got != "" {
 		t.Errorf("without an error: %q", got)
 	}

@@ -34,6 +34,9 @@ Scopes:
   vcphost key add --name planner --scope 'tools:call:Schedule*' --expires 720h`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
+			if spec.Name == "" || len(scopes) == 0 {
+				return usage("a key needs --name NAME and at least one --scope SCOPE; see vcphost key add --help")
+			}
 			for _, scope := range scopes {
 				spec.Scopes = append(spec.Scopes, identity.Scope(scope))
 			}

@@ -126,12 +126,17 @@ func (o *callOptions) parse(raw []byte, pointer string) error {
 }
 
 func parseView(asked, pointer string) (view, error) {
-	for _, known := range views() {
+	var list string
+	for i, known := range views() {
 		if string(known) == asked {
 			return known, nil
 		}
+		if i > 0 {
+			list += ", "
+		}
+		list += string(known)
 	}
-	return "", problem.BadRequest("there is no view %.40q; there are %q", asked, views()).At(pointer)
+	return "", problem.BadRequest("there is no view %.40q; there are %s", asked, list).At(pointer)
 }
 
 func unknownMember(pointer string) error {
