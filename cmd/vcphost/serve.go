@@ -144,7 +144,8 @@ func (d *daemon) run(ctx context.Context, drain time.Duration) error {
 		errs = append(errs, <-failed)
 	}
 	jobs.stop()
-	errs = append(errs, d.app.store.keys.Flush(context.WithoutCancel(ctx)))
+	// No loss, and a full disk is no failure of the stop.
+	jobs.tell("the use of keys could not be saved", d.app.store.keys.Flush(context.WithoutCancel(ctx)))
 	d.logger.Info("stopped")
 	return errors.Join(errs...)
 }

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -65,10 +66,32 @@ func placeCases() map[string]func(*testing.T, *settingCase) {
 
 func minFreeCase(t *testing.T, c *settingCase) {
 	s := c.serve(t, "300MiB")
-	wantIn(t, s.want(t, 200, "GET", "/v1/stats", ""), `"floorBytes":314572800`)
+	stats := s.want(t, 200, "GET", "/v1/stats", "")
+	wantIn(t, stats, `"floorBytes":314572800`)
 	wantIn(t, s.call(t, "Good"), `"status":"success"`)
+	var unused struct{ Secret string }
+	if err := json.Unmarshal([]byte(s.want(t, 201, "POST", "/v1/keys", `{"name":"n","scopes":["admin"]}`)), &unused); err != nil {
+		t.Fatal(err)
+	}
 	s.stop(t)
 	c.refuse(t, "4194304TiB", "not enough free disk space")
+	aFullDiskIsNoFailureOfTheStop(t, c, stats, unused.Secret)
+}
+
+// aFullDiskIsNoFailureOfTheStop starts a server between its floor and half of it,
+// where everything can be read. It ended with status 2, as it could not save when
+// the key was last used.
+func aFullDiskIsNoFailureOfTheStop(t *testing.T, c *settingCase, stats, key string) {
+	t.Helper()
+	var told struct{ Store struct{ FreeBytes int64 } }
+	if err := json.Unmarshal([]byte(stats), &told); err != nil {
+		t.Fatal(err)
+	}
+	s := c.serve(t, strconv.FormatInt(told.Store.FreeBytes/2*3, 10))
+	s.secret = key
+	wantIn(t, s.want(t, 200, "GET", "/v1/stats", ""), `"short":true`)
+	s.stop(t)
+	wantIn(t, s.log.String(), "the use of keys could not be saved")
 }
 
 // retentionCase plants a result that is two hours old.
