@@ -35,7 +35,7 @@ Scopes:
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			if spec.Name == "" || len(scopes) == 0 {
-				return usage("a key needs --name NAME and at least one --scope SCOPE; see vcphost key add --help")
+				return usage("a key needs --name NAME and at least one --scope SCOPE")
 			}
 			for _, scope := range scopes {
 				spec.Scopes = append(spec.Scopes, identity.Scope(scope))

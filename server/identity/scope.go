@@ -44,9 +44,9 @@ func KnownScopes() []ScopeInfo {
 		{ScopeResourcesRead, "Download one's own resources."},
 		{ScopeResourcesWrite, "Upload resources."},
 		{ScopeResultsRead, "Read one's own results."},
-		{ScopeRecordsRead, "Read the records of one's own calls."},
+		{ScopeRecordsRead, "Reserved: no records are kept."},
 		{ScopePluginsRead, "List the plugins and their state."},
-		{ScopePluginsAdmin, "Reload, approve, enable and disable plugins."},
+		{ScopePluginsAdmin, "Close the circuit breakers of plugins."},
 		{ScopeKeysAdmin, "List, make and revoke keys; a key made has no scope that its maker lacks."},
 		{ScopeStatsRead, "Read statistics and metrics."},
 	}
