@@ -39,13 +39,16 @@ func (l *lab) beside(ctx context.Context) ([]goal, error) {
 	if err != nil {
 		return nil, err
 	}
+	busy := control(ctx)
 	worst := func(what string, d, bound time.Duration) goal {
 		return goal{what: what, measured: float64(d), bound: float64(bound), known: true, show: duration}
 	}
+	gaps := worst("worst gap of a 10 ms tick beside them, garbage collected at each tick", gap, 50*time.Millisecond)
+	gaps.beside = "beside a loop in Go: " + duration(float64(busy))
 	return []goal{
 		worst("loops and recursion of 2^40 calls, deadline 100 ms: answered after at most", late, 150*time.Millisecond),
 		worst("cancelled to answered, at most", cancelled, 20*time.Millisecond),
-		worst("worst gap of a 10 ms tick beside them, garbage collected at each tick", gap, 50*time.Millisecond),
+		gaps,
 		worst("p99 of a neighbour's small call beside two endless loops, over alone", more, 5*time.Millisecond),
 	}, nil
 }
@@ -87,6 +90,17 @@ func (l *lab) interrupts(ctx context.Context) (late, cancelled, gap time.Duratio
 		}
 	}
 	return late, cancelled, gap, nil
+}
+
+// control is the longest gap of the ticker beside a loop in Go, which the run-time
+// can interrupt wherever it is: what the machine itself makes of a busy process.
+func control(ctx context.Context) time.Duration {
+	busy, end := context.WithTimeout(ctx, 2*time.Second)
+	defer end()
+	stop := watch()
+	for value := uint32(1); busy.Err() == nil; value = turnsInGo(100_000, value, 1) {
+	}
+	return stop()
 }
 
 // watch counts time with a ticker that also collects garbage. The function that

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"time"
 
 	"github.com/samyfodil/wazy"
 	"github.com/tetratelabs/wazero"
@@ -42,7 +41,7 @@ func (l *lab) firstAnswer(ctx context.Context, g *guest, cached bool) (row, erro
 // startAndCall starts a host over a directory of compiled code and returns the
 // nanoseconds until a guest's first answer.
 func (l *lab) startAndCall(ctx context.Context, g *guest, c column, dir string) (ns float64, err error) {
-	began := time.Now()
+	watch := startWatch(l.plan.wall)
 	host, closeHost, err := startHost(ctx, c, dir)
 	if err != nil {
 		return 0, err
@@ -54,7 +53,7 @@ func (l *lab) startAndCall(ctx context.Context, g *guest, c column, dir string) 
 	}
 	defer func() { err = errors.Join(err, one.close()) }()
 	payload, err := one.call()
-	ns = float64(time.Since(began).Nanoseconds())
+	ns = float64(watch.took())
 	if err != nil {
 		return 0, err
 	}

@@ -1,7 +1,7 @@
 // Command bench measures the sandbox against its peers, by class of guest, and
 // prints one Markdown table of one run:
 //
-//	go run -C sandbox/bench . [-short] [-rounds N] [-write ../../README.md]
+//	go run -C sandbox/bench . [-short] [-rounds N] [-wall] [-write ../../README.md]
 //
 // It is a module of its own, so that no peer is a dependency of the product.
 // Peers are bare wazero in the product's version, wazy, the Extism SDK, and
@@ -14,7 +14,9 @@
 //
 // Columns run in alternating rounds. Each begins with the garbage of the others
 // collected, and goes on for a while before it is measured, so that the garbage
-// it leaves itself is part of its price. What is shown is the median of the rounds,
+// it leaves itself is part of its price. Times are processor time, of all threads
+// and child processes together, which other work on the machine moves little;
+// with -wall they are the time that passes. What is shown is the median of the rounds,
 // and as a ratio the median of the ratios within each round, so that what slows
 // a whole round down (other work on the machine) slows both sides of it. The
 // last column is half the width of the middle half of the ratios, as a share of
@@ -44,6 +46,7 @@ func main() {
 	log.SetFlags(0)
 	short := flag.Bool("short", false, "few rounds and few guests: does it run, not how fast")
 	rounds := flag.Int("rounds", 0, "rounds of every column; 0 means 11, or 3 in a short run")
+	wall := flag.Bool("wall", false, "measure the time that passes, not the processor's: on an idle machine")
 	write := flag.String("write", "", "a Markdown file whose table is replaced")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -51,19 +54,19 @@ func main() {
 	// Every call of the product has a deadline, and so has every call here.
 	ctx, end := context.WithTimeout(ctx, time.Hour)
 	defer end()
-	if err := run(ctx, *short, *rounds, *write); err != nil {
+	p := plan{rounds: 11, slot: 60 * time.Millisecond, wall: *wall}
+	if *short {
+		p.rounds, p.slot = 3, 10*time.Millisecond
+	}
+	if *rounds > 0 {
+		p.rounds = *rounds
+	}
+	if err := run(ctx, p, *short, *write); err != nil {
 		log.Fatalf("bench: %v", err)
 	}
 }
 
-func run(ctx context.Context, short bool, rounds int, write string) error {
-	p := plan{rounds: 11, slot: 60 * time.Millisecond}
-	if short {
-		p = plan{rounds: 3, slot: 10 * time.Millisecond}
-	}
-	if rounds > 0 {
-		p.rounds = rounds
-	}
+func run(ctx context.Context, p plan, short bool, write string) error {
 	var out bytes.Buffer
 	if err := measure(ctx, p, short, &out); err != nil {
 		return err
@@ -97,7 +100,7 @@ func measure(ctx context.Context, p plan, short bool, out *bytes.Buffer) (err er
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%s: medians of %d alternating rounds of %v a column and round.\n\n", machine(time.Now()), p.rounds, p.slot)
+	fmt.Fprintf(out, "%s: medians of %d alternating rounds of %v a column and round, %s.\n\n", machine(time.Now()), p.rounds, p.slot, p.clock())
 	if err := writeTable(out, rows); err != nil {
 		return err
 	}

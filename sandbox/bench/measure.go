@@ -12,6 +12,7 @@ import (
 type plan struct {
 	rounds int
 	slot   time.Duration // of one runner in one round; two calls at the least
+	wall   bool          // the time that passes, not the processor's
 }
 
 // series are the measured values of a row, one a round, by column. Times are in
@@ -25,7 +26,7 @@ func (p plan) race(g *guest, runners []*runner) (series, error) {
 	var s series
 	slots := make([]*slot, len(runners))
 	for i, r := range runners {
-		slots[i] = &slot{runner: r, guest: g, length: p.slot}
+		slots[i] = &slot{runner: r, guest: g, length: p.slot, wall: p.wall}
 		if err := slots[i].prepare(); err != nil {
 			return s, fmt.Errorf("%s, %s: %w", g.name, r.column, err)
 		}
@@ -49,6 +50,7 @@ type slot struct {
 	runner *runner
 	guest  *guest
 	length time.Duration
+	wall   bool
 	piece  int    // calls between two looks at the clock
 	served int    // what the first answer told of calls before it
 	dir    string // of the runner, where it starts a host
@@ -72,14 +74,14 @@ func (s *slot) prepare() error {
 	s.piece = 1
 	const look = 200 * time.Microsecond
 	_, each, err := s.calls(20 * time.Millisecond)
-	s.piece = max(int(float64(look)/each), 1)
+	s.piece = max(int(float64(look)/max(each*float64(max(s.runner.each, 1)), 1)), 1)
 	return err
 }
 
 // calls makes calls for some time, at least one, and returns the last payload
 // and the nanoseconds of a call.
 func (s *slot) calls(length time.Duration) (payload []byte, each float64, err error) {
-	made, began := 0, time.Now()
+	made, watch := 0, startWatch(s.wall)
 	for {
 		for range s.piece {
 			if payload, err = s.runner.call(); err != nil {
@@ -87,8 +89,8 @@ func (s *slot) calls(length time.Duration) (payload []byte, each float64, err er
 			}
 		}
 		made += s.piece
-		if took := time.Since(began); took >= length {
-			return payload, float64(took) / float64(made*max(s.runner.each, 1)), nil
+		if watch.passed() >= length {
+			return payload, float64(watch.took()) / float64(made*max(s.runner.each, 1)), nil
 		}
 	}
 }
