@@ -107,7 +107,7 @@ func hostCalls() []Case {
 	return []Case{
 		{Name: "host-calls", About: "every host function with pointers and lengths of 0, of 2^32-1, and with sums that wrap", parts: one(wildCalls)},
 		{Name: "allocation-lies", About: "vcp_alloc and vcp_call name memory that is not there", parts: allocationLies},
-		{Name: "input-larger-than-memory", About: "an input that the guest's memory cannot hold", parts: largeInputs},
+		{Name: "input-larger-than-memory", About: "an input that the guest's memory cannot hold", parts: largeInputs, peak: 384 << 20},
 	}
 }
 
