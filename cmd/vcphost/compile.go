@@ -21,15 +21,6 @@ func (p *Program) compileCommand() *cobra.Command {
 	}
 }
 
-// compileOptions bound the compilation of plugins' modules by the settings of
-// the server; the other verbs have the defaults.
-func (p *Program) compileOptions() *engine.CacheOptions {
-	if p.serving == nil {
-		return p.compileWithin(config.Sandbox{})
-	}
-	return p.compileWithin(p.serving.settings.Sandbox)
-}
-
 // compileWithin bounds the compilation of modules by settings, whose zeros are
 // the defaults.
 func (p *Program) compileWithin(bounds config.Sandbox) *engine.CacheOptions {
