@@ -9,7 +9,10 @@ const (
 	// gcDiscardRatio is the share of a value log file that must be garbage for it
 	// to be rewritten.
 	gcDiscardRatio = 0.5
-	gcInterval     = time.Minute
+	// gcFullDiscardRatio is that share on a full disk: what is left of such a file
+	// to write anew fits between the floor and half of it, with the memory table.
+	gcFullDiscardRatio = 0.9
+	gcInterval         = time.Minute
 	// gcAtClose bounds how long Close rewrites files, but for the one that it is at.
 	gcAtClose = time.Second
 	// gcDeletes is how many deletions are worth a compaction: a GiB, if chunks; a
@@ -32,15 +35,26 @@ func (b *badgerDB) collectGarbage() {
 			return
 		case <-ticker.C:
 		}
-		if b.deletes.Load() < gcDeletes || b.space.reserve(memTableBytes, true) != nil {
-			continue
-		}
-		if err := b.compact(); err != nil {
-			b.logger.Warn("the store could not be compacted", "directory", b.dir, "error", err)
-			continue
-		}
-		b.rewriteLogs(gcInterval, b.stopGC)
+		b.collect()
 	}
+}
+
+// collect gives space back if enough was deleted to be worth it, which on a full
+// disk is anything: whoever filled it with what is garbage by now, such as uploads
+// that were broken off, must not have filled it for good.
+func (b *badgerDB) collect() {
+	deletes := b.deletes.Load()
+	if deletes < gcDeletes && (deletes == 0 || b.space.room() == nil) {
+		return
+	}
+	if b.space.reserve(memTableBytes, true) != nil {
+		return
+	}
+	if err := b.compact(); err != nil {
+		b.logger.Warn("the store could not be compacted", "directory", b.dir, "error", err)
+		return
+	}
+	b.rewriteLogs(gcInterval, b.stopGC)
 }
 
 // compact makes Badger learn which parts of the value log are garbage. It learns
@@ -64,16 +78,23 @@ func (b *badgerDB) compact() error {
 
 // rewriteLogs rewrites value log files until there is nothing to gain, the time is
 // over, or stop, which may be nil, is closed. A rewriting needs space, which the
-// floor is not meant for.
+// floor is not meant for, but for files that hold next to nothing.
 func (b *badgerDB) rewriteLogs(limit time.Duration, stop <-chan struct{}) {
 	end := time.Now().Add(limit)
-	for time.Now().Before(end) && b.space.reserve(valueLogBytes, false) == nil {
+	for time.Now().Before(end) {
 		select {
 		case <-stop:
 			return
 		default:
 		}
-		if b.db.RunValueLogGC(gcDiscardRatio) != nil {
+		ratio := gcDiscardRatio
+		if b.space.reserve(valueLogBytes, false) != nil {
+			if b.space.reserve(memTableBytes, true) != nil {
+				return
+			}
+			ratio = gcFullDiscardRatio
+		}
+		if b.db.RunValueLogGC(ratio) != nil {
 			return
 		}
 	}

@@ -10,6 +10,7 @@ package kv
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -110,4 +111,50 @@ func TestGarbageIsCollectedWhileWritersWrite(t *testing.T) {
 		t.Errorf("%d large and %d small values are left, want %d and %d", kept, small, values/100, written)
 	}
 	_ = os.RemoveAll(dir)
+}
+
+// TestAFullDiskGivesItsGarbageBack: uploads that lied about their digest filled a
+// disk down to the floor, and what they had left stayed, as nothing was collected
+// there, neither for a few deletions nor without room for a whole file.
+func TestAFullDiskGivesItsGarbageBack(t *testing.T) {
+	if testing.Short() {
+		t.Skip("writes 300 MiB")
+	}
+	dir := t.TempDir()
+	var free atomic.Int64
+	free.Store(1 << 40)
+	opened, err := OpenBadger(dir, &Options{FreeBytes: func(string) (int64, error) { return free.Load(), nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := opened.(*badgerDB)
+	value := make([]byte, 1<<20)
+	_, _ = rand.NewChaCha8([32]byte{}).Read(value)
+	key := func(i int) []byte { return binary.BigEndian.AppendUint32([]byte("v/"), uint32(i)) }
+	var kept Batch
+	kept.Set([]byte("kept"), value)
+	if err := db.Apply(&kept); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 300 {
+		var set, drop Batch
+		set.Set(key(i), value)
+		drop.Delete(key(i))
+		if err := errors.Join(db.Apply(&set), db.Apply(&drop)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := logFiles(t, dir)
+	free.Store(defaultMinFreeBytes - 1)
+	time.Sleep(spaceReadingAge)
+	db.collect()
+	if after := logFiles(t, dir); after >= before {
+		t.Errorf("there were %d files of the value log, and there are %d", before, after)
+	}
+	if got, err := db.Get([]byte("kept")); err != nil || !bytes.Equal(got, value) {
+		t.Errorf("what was kept is %d bytes, %v", len(got), err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
 }
