@@ -72,7 +72,7 @@ func (p *Program) reason(entry *local.Plugin) string {
 	case entry.State == string(registry.ApprovalRequired):
 		return entry.Reason + "; if you trust it: --trust " + folder(entry.Source, entry.Folder)
 	case len(entry.Refusals) > 1:
-		return fmt.Sprintf("%s (and %d more: vcphost plugin inspect %s)", entry.Reason, len(entry.Refusals)-1, entry.Name)
+		return fmt.Sprintf("%s (and %d more: vcphost plugin inspect %s%s)", entry.Reason, len(entry.Refusals)-1, entry.Name, p.flagsOfPlugins())
 	}
 	return entry.Reason
 }
