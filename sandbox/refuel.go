@@ -3,6 +3,7 @@ package sandbox
 import (
 	"context"
 	"errors"
+	"runtime"
 	"time"
 
 	"vcphost/sandbox/engine"
@@ -17,7 +18,7 @@ const (
 	sliceTime = time.Millisecond
 	// firstSlice is the first guess of how much fuel that is, in units; the guess
 	// follows what is measured between the bounds.
-	firstSlice, leastSlice, mostSlice = 1 << 17, 1 << 13, 1 << 21
+	firstSlice, leastSlice, mostSlice = 1 << 17, 1 << 13, 1 << 24
 
 	// grace is how long a guest may go on once its call is over, so that one that
 	// asks whether it is cancelled can still see it and finish; nothing that it
@@ -68,10 +69,16 @@ func (g *guest) refuel(left int64) int64 {
 	case g.running.StackBytes() > maxStackBytes:
 		panic(errStack)
 	}
-	if g.endOver() {
-		g.plugin.sandbox.turns.leave(&g.turn)
-	} else if waited := g.plugin.sandbox.turns.next(r.ctx, &g.turn); waited {
+	over := g.endOver()
+	if !over && g.plugin.sandbox.turns.next(r.ctx, &g.turn) {
 		r.queued += time.Since(now)
+		over = g.endOver() // what ended the wait may be the end of the call
+	}
+	if over {
+		g.plugin.sandbox.turns.leave(&g.turn)
+		// Many calls may end at once. None has a turn then, and each would keep a
+		// processor for all of its grace, one behind the other.
+		runtime.Gosched()
 	}
 	r.began = time.Now()
 	return g.grant(left)

@@ -234,7 +234,7 @@ func (p *Program) checkCall(ctx context.Context, dir string, bounds config.Sandb
 }
 
 func (p *Program) timeCalls(ctx context.Context, dir string, bounds config.Sandbox, count int) (took []time.Duration, err error) {
-	box, err := sandbox.New(ctx, &sandbox.Options{CacheDir: filepath.Join(dir, "cache"), Cache: p.compileWithin(bounds), Logger: p.logger()})
+	box, err := sandbox.New(ctx, p.sandboxWithin(filepath.Join(dir, "cache"), nil, bounds))
 	if err != nil {
 		return nil, err
 	}

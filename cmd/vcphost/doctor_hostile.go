@@ -18,7 +18,6 @@ import (
 	"vcphost/internal/config"
 	"vcphost/internal/kv"
 	"vcphost/resources"
-	"vcphost/sandbox"
 	"vcphost/sandbox/hostile"
 )
 
@@ -125,7 +124,7 @@ func (p *Program) serveHostile(ctx context.Context, f hostileFlags, bounds confi
 	}
 	owner := abi.Owner{Tenant: "default", Actor: "doctor"}
 	return hostile.Serve(ctx, p.Stdin, p.Stdout, hostile.Options{
-		Sandbox: sandbox.Options{CacheDir: filepath.Join(f.serve, "cache"), Cache: p.compileWithin(bounds), DB: db},
+		Sandbox: *p.sandboxWithin(filepath.Join(f.serve, "cache"), db, bounds),
 		Session: func() hostile.Session { return store.Begin(owner, "Hostile", resources.Limits{}) },
 		Gone:    func() { os.Exit(exitNoResult) },
 	}, cases)

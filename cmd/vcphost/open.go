@@ -154,8 +154,13 @@ func (p *Program) sandboxOptions(store *store) *sandbox.Options {
 	if p.serving != nil {
 		bounds = p.serving.settings.Sandbox
 	}
+	return p.sandboxWithin(cacheDir(store.dir), store.db, bounds)
+}
+
+// sandboxWithin bounds a sandbox by settings, whose zeros are the defaults.
+func (p *Program) sandboxWithin(cache string, db kv.DB, bounds config.Sandbox) *sandbox.Options {
 	return &sandbox.Options{
-		CacheDir: cacheDir(store.dir), Cache: p.compileWithin(bounds), DB: store.db, Logger: p.logger(),
+		CacheDir: cache, Cache: p.compileWithin(bounds), DB: db, Logger: p.logger(),
 		PoolBytes: bounds.PoolBytes, MaxInstances: bounds.MaxInstances, AllowShared: bounds.AllowShared,
 	}
 }

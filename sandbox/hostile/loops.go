@@ -20,6 +20,9 @@ func loops() []Case {
 		{Name: "two-loops", About: "two endless loops at once, beside the neighbour", parallel: 2, parts: one(func() part {
 			return endless(wasmbuild.Guest{Body: body(wasmbuild.Loop(), noAnswer())}, sandbox.Limits{})
 		})},
+		{Name: "eight-loops", About: "eight endless loops at once, whose calls end at once, beside the neighbour", parallel: 8, parts: one(func() part {
+			return endless(wasmbuild.Guest{Body: body(wasmbuild.Loop(), noAnswer())}, sandbox.Limits{})
+		})},
 		{Name: "fuel-budget", About: "an endless loop whose calls have a budget of fuel", parts: one(func() part {
 			return fails(wasmbuild.Guest{Body: body(wasmbuild.Loop(), noAnswer())}, sandbox.Limits{Fuel: 1_000_000}, abi.CodeSandboxFuelExhausted+"/fuel")
 		})},

@@ -17,6 +17,7 @@ func wasiCalls() []Case {
 	return []Case{
 		{Name: "poll-for-an-hour", About: "poll_oneoff with a clock of an hour: relative, absolute, and for ever again", parts: polls},
 		{Name: "poll-lies", About: "poll_oneoff with four billion subscriptions, and with none", parts: one(pollLies)},
+		{Name: "wasi-lies", About: "functions of WASI with pointers, lengths and descriptors of 2^31 and 2^32-1", parts: one(wasiLies)},
 		{Name: "random-of-all-memory", About: "asks for random bytes in all of its memory, for ever", parts: one(func() part {
 			const most = 60 << 20
 			return endless(wasmbuild.Guest{Imports: wasi("random_get", 2),
@@ -95,6 +96,66 @@ func pollLies() part {
 	}
 	code = append(code, answerWith(wasmbuild.PayloadAddress, uint32(len(goodPayload))))
 	return fails(wasmbuild.Guest{Imports: wasi("poll_oneoff", 4), Body: body(code...)}, sandbox.Limits{}, answer)
+}
+
+// wasiAttempt is a call of a function of WASI: a letter for each parameter, i for
+// an i32 and I for an i64, and the values.
+type wasiAttempt struct {
+	name, params string
+	values       []int64
+}
+
+// wasiLies makes calls whose results do not matter, as long as it goes on: what
+// they name is not there, and the host must not make it.
+func wasiLies() part {
+	const most, half = -1, 1<<31 - 1
+	attempts := []wasiAttempt{
+		{"random_get", "ii", []int64{most, most}}, {"random_get", "ii", []int64{0, most}},
+		{"fd_write", "iiii", []int64{1, most, 1, 0}}, {"fd_write", "iiii", []int64{1, 0, most, 0}},
+		{"fd_write", "iiii", []int64{1, 0, 1 << 29, 0}}, {"fd_write", "iiii", []int64{half, 0, 1, 0}},
+		{"fd_read", "iiii", []int64{0, most, 1, 0}}, {"fd_read", "iiii", []int64{0, 0, most, 0}},
+		{"fd_pread", "iiiIi", []int64{0, 0, most, most, 0}},
+		{"fd_renumber", "ii", []int64{1, half}}, {"fd_renumber", "ii", []int64{2, 100_000_000}},
+		{"fd_close", "i", []int64{half}}, {"fd_close", "i", []int64{most}},
+		{"fd_prestat_dir_name", "iii", []int64{3, 0, most}}, {"fd_readdir", "iiiIi", []int64{3, 0, most, 0, 0}},
+		{"path_open", "iiiiiIIii", []int64{3, 0, 0, most, 0, most, most, 0, 0}},
+		{"args_get", "ii", []int64{most, most}}, {"environ_get", "ii", []int64{most, most}},
+		{"args_sizes_get", "ii", []int64{most, most}}, {"clock_time_get", "iIi", []int64{0, 0, most}},
+		{"clock_time_get", "iIi", []int64{most, most, 0}}, {"sched_yield", "", nil},
+	}
+	return fails(wasmbuild.Guest{
+		Imports: func(m *wasmbuild.Module) {
+			for _, a := range attempts {
+				m.ImportFunction(wasiModule, a.name, a.signature())
+			}
+		},
+		Body: func(*wasmbuild.Module) [][]byte {
+			var code [][]byte
+			for i, a := range attempts {
+				for at, value := range a.values {
+					if a.params[at] == 'I' {
+						code = append(code, wasmbuild.I64Const(value))
+					} else {
+						code = append(code, wasmbuild.I32Const(int32(value)))
+					}
+				}
+				code = append(code, wasmbuild.Call(uint32(i)), wasmbuild.Drop())
+			}
+			return append(code, answerWith(wasmbuild.PayloadAddress, uint32(len(goodPayload))))
+		},
+	}, sandbox.Limits{}, answer)
+}
+
+func (a wasiAttempt) signature() wasmbuild.Signature {
+	s := wasmbuild.Signature{Results: []wasmbuild.ValueType{wasmbuild.I32}}
+	for _, letter := range a.params {
+		if letter == 'I' {
+			s.Params = append(s.Params, wasmbuild.I64)
+		} else {
+			s.Params = append(s.Params, wasmbuild.I32)
+		}
+	}
+	return s
 }
 
 // procExit imports proc_exit, which has no result.
