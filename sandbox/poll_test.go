@@ -168,8 +168,8 @@ func TestPollRefuses(t *testing.T) {
 func TestASleepEndsAtTheDeadline(t *testing.T) {
 	for _, kind := range []subscription{{fd: clockMonotonic, timeout: uint64(time.Hour)}, {fd: clockRealtime, timeout: 1<<64 - 1, absolute: true}} {
 		p := opened(t, box(t, nil), Module{Binary: polls(subscriptionsAt, eventsAt, 1, toldAt, []subscription{kind}, -1).Bytes()})
-		ctx, cancel := context.WithTimeout(context.Background(), shortDeadline)
 		began := time.Now()
+		ctx, cancel := context.WithTimeout(context.Background(), shortDeadline)
 		_, err := p.Invoke(ctx, &abi.Invocation{})
 		cancel()
 		if took := time.Since(began); abi.CodeOf(err) != abi.CodeToolTimeout || took < shortDeadline || took > shortDeadline+farBeyond {
