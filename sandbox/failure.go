@@ -17,7 +17,6 @@ import (
 // of it.
 func (p *Plugin) failure(g *guest, err error) error {
 	ctx, call := g.run.ctx, g.run.call
-	var told *abi.Error
 	switch {
 	case ctx.Err() != nil:
 		return ended(ctx, err)
@@ -25,6 +24,13 @@ func (p *Plugin) failure(g *guest, err error) error {
 		return call.Failure().WithCause(err)
 	case err == nil:
 		return nil
+	}
+	return p.failureOf(g, err)
+}
+
+func (p *Plugin) failureOf(g *guest, err error) error {
+	var told *abi.Error
+	switch {
 	case errors.As(err, &told):
 		return told
 	case errors.Is(err, errFuel):

@@ -140,8 +140,8 @@ func (g *guest) view(address, size uint32) ([]byte, bool) {
 }
 
 // enter begins a call: from here to leave the guest's functions may run.
-func (g *guest) enter(ctx context.Context, call *hostfunc.Call) {
-	g.run = running{ctx: ctx, call: call, budget: g.plugin.limits.Fuel, began: time.Now()}
+func (g *guest) enter(ctx context.Context, call *hostfunc.Call, began time.Time) {
+	g.run = running{ctx: ctx, call: call, budget: g.plugin.limits.Fuel, began: began}
 	g.run.granted = g.grant(0)
 	g.fuel.Set(uint64(g.run.granted))
 	if g.plugin.rewritten.Memory.Virtual {

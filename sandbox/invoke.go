@@ -39,7 +39,7 @@ func (p *Plugin) Invoke(ctx context.Context, inv *abi.Invocation) (*abi.Reply, e
 		return nil, p.failed(err)
 	}
 	call := hostfunc.NewCall(ctx, inv, p.grants, hostfunc.Limits{MaxLogBytes: p.limits.MaxLogBytes}, p.logger)
-	g.enter(ctx, call)
+	g.enter(ctx, call, began.Add(queued))
 	g.run.queued = queued
 	payload, err := g.answer(path, inv)
 	reply, failure := g.reply(path, payload, err, began)

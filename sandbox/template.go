@@ -92,7 +92,7 @@ func (g *guest) inert(ctx context.Context, prepare Prepare, step func(input []by
 		grants.KV = hostfunc.NewKVSpace(kv.NewMemory(), g.plugin.name, 1*mebibyte)
 	}
 	call := hostfunc.NewCall(ctx, inv, grants, hostfunc.Limits{MaxLogBytes: g.plugin.limits.MaxLogBytes}, g.plugin.logger)
-	g.enter(ctx, call)
+	g.enter(ctx, call, time.Now())
 	defer g.leave()
 	defer func() {
 		if !g.run.abandoned {

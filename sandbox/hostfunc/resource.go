@@ -56,6 +56,9 @@ func (h *handles) closeInputs() {
 }
 
 func (h *handles) unfinished() []abi.Warning {
+	if len(h.open) == 0 {
+		return nil
+	}
 	var list []abi.Warning
 	for _, number := range slices.Sorted(maps.Keys(h.open)) {
 		if entry := h.open[number]; entry.sink != nil {
