@@ -101,13 +101,10 @@ func (s *Store) Keep(ctx context.Context, owner abi.Owner, r *abi.Result) error 
 	if len(raw) > s.opts.MaxBytes {
 		return fmt.Errorf("keep result %s: %w: it has %d bytes, %d are allowed", r.ID, ErrTooLarge, len(raw), s.opts.MaxBytes)
 	}
-	switch has, err := s.db.Has(rowKey(r.ID)); {
-	case err != nil:
-		return fmt.Errorf("keep result %s: %w", r.ID, err)
-	case has:
+	switch err := s.store(owner, r.ID, raw); {
+	case errors.Is(err, kv.ErrExists):
 		return fmt.Errorf("keep result %s: %w", r.ID, ErrExists)
-	}
-	if err := s.store(owner, r.ID, raw); err != nil {
+	case err != nil:
 		return fmt.Errorf("keep result %s: %w", r.ID, err)
 	}
 	return nil

@@ -54,7 +54,7 @@ func (h header) addTo(b *kv.Batch, id string, raw []byte) error {
 	}
 	row := make([]byte, 0, len(line)+1+len(raw))
 	row = append(append(append(row, line...), '\n'), raw...)
-	b.Set(rowKey(id), row)
+	b.Add(rowKey(id), row)
 	b.Set(timeKey(h.KeptAt, id), []byte(h.Blob))
 	return nil
 }

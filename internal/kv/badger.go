@@ -227,17 +227,26 @@ func (b *badgerDB) commit(batch *Batch) error {
 	txn := b.db.NewTransaction(true)
 	defer txn.Discard()
 	for _, c := range batch.changes {
-		var err error
-		if c.remove {
-			err = txn.Delete(c.key)
-		} else {
-			err = txn.Set(c.key, c.value)
-		}
-		if err != nil {
+		if err := c.to(txn); err != nil {
 			return fmt.Errorf("change %q: %w", c.key, err)
 		}
 	}
 	return txn.Commit()
+}
+
+func (c change) to(txn *badger.Txn) error {
+	if c.remove {
+		return txn.Delete(c.key)
+	}
+	if c.add {
+		switch _, err := txn.Get(c.key); {
+		case err == nil:
+			return ErrExists
+		case !errors.Is(err, badger.ErrKeyNotFound):
+			return err
+		}
+	}
+	return txn.Set(c.key, c.value)
 }
 
 func (b *badgerDB) Scan(prefix []byte, visit func(key, value []byte) (more bool)) error {

@@ -32,6 +32,8 @@ import (
 var (
 	// ErrNotFound says that there is no value under the key.
 	ErrNotFound = errors.New("key not found")
+	// ErrExists says that there is a value under a key that a batch adds.
+	ErrExists = errors.New("key exists")
 	// ErrLocked says that another process has the directory open.
 	ErrLocked = errors.New("data directory is in use by another process")
 	// ErrNoSpace says that a write or the opening was refused because the file
@@ -104,6 +106,7 @@ type Batch struct {
 type change struct {
 	key, value []byte
 	remove     bool
+	add        bool // there must be nothing under key
 }
 
 // Set adds the change that key has value. The batch keeps both slices, without a
@@ -112,6 +115,14 @@ func (b *Batch) Set(key, value []byte) {
 	b.changes = append(b.changes, change{key: key, value: value})
 	b.bytes += len(key) + len(value)
 	b.sets++
+}
+
+// Add is Set for a key under which there is nothing yet; otherwise Apply changes
+// nothing and returns ErrExists. It costs no reading of its own, but of two
+// batches that are applied at the same moment both may pass.
+func (b *Batch) Add(key, value []byte) {
+	b.Set(key, value)
+	b.changes[len(b.changes)-1].add = true
 }
 
 // Delete adds the change that there is nothing under key; that there was nothing

@@ -2,6 +2,7 @@ package kv
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -65,6 +66,11 @@ func (m *memory) Apply(b *Batch) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	for _, c := range b.changes {
+		if _, exists := m.values[string(c.key)]; c.add && exists {
+			return fmt.Errorf("add %q: %w", c.key, ErrExists)
+		}
+	}
 	for _, c := range b.changes {
 		if c.remove {
 			delete(m.values, string(c.key))

@@ -25,6 +25,7 @@ func Run(t *testing.T, open func(t *testing.T) kv.DB) {
 		{"values are copies", testCopies},
 		{"batch is in order and atomic", testBatch},
 		{"batch limits", testLimits},
+		{"add", testAdd},
 		{"bad keys", testBadKeys},
 		{"scan order, prefix and stop", testScan},
 		{"scan sees one moment", testScanMoment},
@@ -201,6 +202,34 @@ func testLimits(t *testing.T, db kv.DB) {
 	}
 	wantNone(t, db, "small")
 	wantNone(t, db, "entry0")
+}
+
+func testAdd(t *testing.T, db kv.DB) {
+	var b kv.Batch
+	b.Add([]byte("once"), []byte("1"))
+	if err := db.Apply(&b); err != nil {
+		t.Fatal(err)
+	}
+	b.Reset()
+	b.Set([]byte("beside"), []byte("2"))
+	b.Add([]byte("once"), []byte("2"))
+	if err := db.Apply(&b); !errors.Is(err, kv.ErrExists) {
+		t.Errorf("adding a key again = %v, want ErrExists", err)
+	}
+	wantNone(t, db, "beside")
+	if got, err := db.Get([]byte("once")); err != nil || string(got) != "1" {
+		t.Errorf("the key has %q (%v), want 1", got, err)
+	}
+	b.Reset()
+	b.Delete([]byte("once"))
+	if err := db.Apply(&b); err != nil {
+		t.Fatal(err)
+	}
+	b.Reset()
+	b.Add([]byte("once"), []byte("3"))
+	if err := db.Apply(&b); err != nil {
+		t.Errorf("adding a deleted key = %v", err)
+	}
 }
 
 func testBadKeys(t *testing.T, db kv.DB) {
