@@ -80,6 +80,7 @@ func TestNoRequestIsSmuggledInAnother(t *testing.T) {
 		{"a line without a name", "GET /healthz HTTP/1.1\r\nHost: test\r\n: a\r\n\r\n" + next},
 		{"no host", "GET /healthz HTTP/1.1\r\n\r\n" + next},
 		{"two hosts", "GET /healthz HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n" + next},
+		{"two keys", head("Authorization: Bearer other\r\nContent-Length: 2\r\n\r\n{}") + next},
 		{"a space in the URL", "GET /health z HTTP/1.1\r\nHost: test\r\n\r\n" + next},
 		{"a control character in the URL", "GET /healthz\x01 HTTP/1.1\r\nHost: test\r\n\r\n" + next},
 		{"tabs", "GET\t/healthz\tHTTP/1.1\r\nHost: test\r\n\r\n" + next},

@@ -13,8 +13,9 @@ const maxURLBytes = 4 << 10
 
 // strict refuses requests that another program on the way may read differently
 // than this one, which is how one request is smuggled in another: lines that end
-// with a bare LF, folded header lines, and a length beside a transfer coding
-// (RFC 9112 §2.2, §5.2, §6.1). What it refuses it closes. It also bounds the URL.
+// with a bare LF, folded header lines, a length beside a transfer coding (RFC 9112
+// §2.2, §5.2, §6.1), and two keys, of which each may take another. What it refuses
+// it closes. It also bounds the URL.
 func strict(request *fasthttp.Request) *problem.Problem {
 	head := &request.Header
 	if length := len(head.RequestURI()); length > maxURLBytes {
@@ -23,7 +24,7 @@ func strict(request *fasthttp.Request) *problem.Problem {
 	if version := string(head.Protocol()); version != "HTTP/1.1" && version != "HTTP/1.0" {
 		return problem.BadRequest("the version of HTTP is not 1.1 or 1.0")
 	}
-	length, coded := false, false
+	length, coded, keys := false, false, 0
 	for rest := head.RawHeaders(); len(rest) > 0; {
 		end := bytes.IndexByte(rest, '\n')
 		if end < 0 {
@@ -40,9 +41,15 @@ func strict(request *fasthttp.Request) *problem.Problem {
 		name, _, _ := bytes.Cut(line, []byte{':'})
 		length = length || bytes.EqualFold(name, []byte("Content-Length"))
 		coded = coded || bytes.EqualFold(name, []byte("Transfer-Encoding"))
+		if bytes.EqualFold(name, []byte("Authorization")) {
+			keys++
+		}
 	}
-	if length && coded {
+	switch {
+	case length && coded:
 		return problem.BadRequest("the request has both Content-Length and Transfer-Encoding")
+	case keys > 1:
+		return problem.BadRequest("the request has %d Authorization lines", keys)
 	}
 	return nil
 }
