@@ -47,7 +47,11 @@ func (p *Plugin) Invoke(ctx context.Context, inv *abi.Invocation) (*abi.Reply, e
 	// What a call that failed left half done may not be the next one's state: the
 	// stack pointer of compiled languages, a lock, a descriptor.
 	g.spoiled = failure != nil && p.isolation == IsolationShared
-	p.give(g, path)
+	if ctx.Err() != nil {
+		p.giveLater(g, path) // whoever waits for the answer has waited long enough
+	} else {
+		p.give(g, path)
+	}
 	if failure != nil {
 		return nil, p.failed(failure)
 	}
@@ -73,6 +77,20 @@ func (p *Plugin) give(g *guest, path string) {
 		return
 	}
 	p.release(g)
+}
+
+// giveLater is give in the background: a call that wrote a lot takes a while to
+// put back. Close waits for it.
+func (p *Plugin) giveLater(g *guest, path string) {
+	p.idle.mu.Lock()
+	closed := p.idle.closed
+	if !closed {
+		p.refills.Go(func() { p.give(g, path) })
+	}
+	p.idle.mu.Unlock()
+	if closed {
+		p.give(g, path)
+	}
 }
 
 func (g *guest) answer(path string, inv *abi.Invocation) ([]byte, error) {

@@ -47,7 +47,6 @@ func (s *Sandbox) Open(ctx context.Context, m Module) (*Plugin, error) {
 		sandbox: s, name: m.Name, limits: m.Limits.withDefaults(), isolation: m.Isolation,
 		logger: s.logger.With("plugin", m.Name),
 	}
-	p.slice.Store(firstSlice)
 	if p.isolation == "" {
 		p.isolation = IsolationCall
 	}
@@ -155,6 +154,8 @@ func (p *Plugin) rewrite(binary []byte) error {
 		return refused(fmt.Errorf("is %w", err))
 	}
 	p.rewritten = rewritten
+	first, _ := p.slices()
+	p.slice.Store(first)
 	return nil
 }
 

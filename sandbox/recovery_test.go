@@ -50,7 +50,7 @@ func TestTheNextCallIsRight(t *testing.T) {
 		{"no more fuel", "loop", abi.CodeSandboxFuelExhausted, Limits{Fuel: 3_000_000}, []string{pathPooled}},
 		{"no more time", "loop", abi.CodeToolTimeout, Limits{}, []string{pathPooled}},
 		{"no more memory", "memory", abi.CodeSandboxMemoryLimit, Limits{}, []string{pathPooled}},
-		{"no more stack", "recursion", abi.CodeSandboxStackOverflow, Limits{}, []string{pathMade, pathPooled}},
+		{"no more stack", "recursion", abi.CodeSandboxStackOverflow, Limits{}, []string{pathPooled}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := opened(t, box(t, nil), Module{Binary: fails().Bytes(), Limits: test.limits})
@@ -64,6 +64,7 @@ func TestTheNextCallIsRight(t *testing.T) {
 				if abi.CodeOf(err) != test.code {
 					t.Fatalf("got %v, want %s", err, test.code)
 				}
+				p.refills.Wait() // a call that is over is put back behind its answer
 				words, figures := ask(t, p, "")
 				if words[0] != 1 || !slices.Contains(test.paths, figures.Path) {
 					t.Errorf("the next call is number %d of its instance, by %s; want 1 by %v", words[0], figures.Path, test.paths)

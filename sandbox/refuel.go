@@ -19,6 +19,10 @@ const (
 	// firstSlice is the first guess of how much fuel that is, in units; the guess
 	// follows what is measured between the bounds.
 	firstSlice, leastSlice, mostSlice = 1 << 17, 1 << 13, 1 << 24
+	// firstLargeSlice and mostLargeSlice are for a memory of more than largeMemory.
+	// The first touch of a page costs one or two microseconds and no more fuel than
+	// the next, and in a large memory there are many first touches.
+	firstLargeSlice, mostLargeSlice, largeMemory = 1 << 14, 1 << 17, 64 * mebibyte
 
 	// grace is how long a guest may go on once its call is over, so that one that
 	// asks whether it is cancelled can still see it and finish; nothing that it
@@ -112,6 +116,14 @@ func (g *guest) endOver() (over bool) {
 	return true
 }
 
+// slices are the first and the largest slice of the plugin's guests.
+func (p *Plugin) slices() (first, most int64) {
+	if uint64(p.rewritten.Memory.Compiled)*pageBytes > largeMemory {
+		return firstLargeSlice, mostLargeSlice
+	}
+	return firstSlice, mostSlice
+}
+
 // measure lets the plugin's slice follow how long slices took. The first of a
 // call has little to tell: it began before the guest did.
 func (p *Plugin) measure(granted, left int64, slices int, took time.Duration) {
@@ -123,6 +135,7 @@ func (p *Plugin) measure(granted, left int64, slices int, took time.Duration) {
 	case took > 2*sliceTime:
 		p.slice.Store(max(slice/2, leastSlice))
 	case took < sliceTime/2:
-		p.slice.Store(min(slice*2, mostSlice))
+		_, most := p.slices()
+		p.slice.Store(min(slice*2, most))
 	}
 }

@@ -29,3 +29,24 @@ func TestWaitingIsNotPartOfASlice(t *testing.T) {
 		t.Errorf("a slice is %d units, and began as %d", slice, firstSlice)
 	}
 }
+
+// TestALargeMemoryHasSmallSlices: what a slice can take is bounded by the pages
+// that it touches first, of which a large memory has many.
+func TestALargeMemoryHasSmallSlices(t *testing.T) {
+	grows := wasmbuild.Guest{Body: func(*wasmbuild.Module) [][]byte {
+		return [][]byte{wasmbuild.I32Const(0), wasmbuild.MemoryGrow(), wasmbuild.Drop(), wasmbuild.I64Const(0)}
+	}}
+	s := newSandbox(t)
+	for mebibytes, want := range map[int]int64{64: firstSlice, 65: firstLargeSlice, 1024: firstLargeSlice} {
+		p := open(t, s, grows, Limits{MemoryMiB: mebibytes})
+		if got := p.slice.Load(); got != want {
+			t.Errorf("with %d MiB a guest begins with %d units, want %d", mebibytes, got, want)
+		}
+		for slices := 2; slices < 40; slices++ { // slices that take no time at all
+			p.measure(p.slice.Load(), 0, slices, 0)
+		}
+		if _, most := p.slices(); p.slice.Load() != most {
+			t.Errorf("with %d MiB slices grow to %d units, want %d", mebibytes, p.slice.Load(), most)
+		}
+	}
+}
