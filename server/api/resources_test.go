@@ -161,12 +161,13 @@ func TestDownloadsAreThoseOfTheStandardLibrary(t *testing.T) {
 			{"if range, date", "GET", []string{"If-Range", "Tue, 15 Nov 1994 12:45:26 GMT", "Range", "bytes=1-2"}},
 			{"modified since counts for nothing", "GET", []string{"If-Modified-Since", "Tue, 15 Nov 2094 12:45:26 GMT"}},
 		} {
+			// Of nothing, the standard library gives a suffix, with a Content-Range
+			// that is none, and refuses some ranges; and it never merges. There is
+			// nothing to compare with; package httprange has tests of its own.
+			if header := strings.Join(test.headers, ""); size == 0 && strings.HasPrefix(header, "Range") || size < 10 && strings.Contains(header, ",-") {
+				continue
+			}
 			t.Run(fmt.Sprintf("%d bytes/%s", size, test.name), func(t *testing.T) {
-				// Of nothing, the standard library gives a suffix, with a Content-Range
-				// that is none, and refuses some ranges; and it never merges.
-				if header := strings.Join(test.headers, ""); size == 0 && strings.HasPrefix(header, "Range") || size < 10 && strings.Contains(header, ",-") {
-					t.Skip()
-				}
 				got := ask(t, test.method, ours, with(s, test.headers...), nil)
 				want := ask(t, test.method, theirs, with(nil, test.headers...), nil)
 				if got.status != want.status {
