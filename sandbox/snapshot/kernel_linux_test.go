@@ -2,10 +2,13 @@ package snapshot
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"unsafe"
@@ -13,18 +16,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ownPages counts the pages of memory that are its process's own, from the page
-// map as it was before there was a scan.
-func ownPages(t *testing.T, memory []byte) (pages int) {
+// Bits of an entry of the kernel's page map.
+const (
+	presentBit, swappedBit, ofFileBit = 1 << 63, 1 << 62, 1 << 61
+)
+
+// countPages counts the pages of a memory whose entry in the page map, as it was
+// before there was a scan, is of a kind.
+func countPages(t *testing.T, memory []byte, is func(entry uint64) bool) (pages int) {
 	t.Helper()
 	file, err := os.Open("/proc/self/pagemap")
 	if err != nil {
 		t.Skip(err)
 	}
 	defer file.Close()
-	const (
-		present, swapped, ofFile = 1 << 63, 1 << 62, 1 << 61
-	)
 	page := os.Getpagesize()
 	entries := make([]byte, len(memory)/page*8)
 	at := int64(uintptr(unsafe.Pointer(&memory[0]))) / int64(page) * 8
@@ -32,11 +37,17 @@ func ownPages(t *testing.T, memory []byte) (pages int) {
 		t.Fatal(err)
 	}
 	for ; len(entries) > 0; entries = entries[8:] {
-		if e := binary.LittleEndian.Uint64(entries); e&(present|swapped) != 0 && e&ofFile == 0 {
+		if is(binary.NativeEndian.Uint64(entries)) {
 			pages++
 		}
 	}
 	return pages
+}
+
+// ownPages counts the pages of memory that are its process's own.
+func ownPages(t *testing.T, memory []byte) int {
+	t.Helper()
+	return countPages(t, memory, func(e uint64) bool { return e&(presentBit|swappedBit) != 0 && e&ofFileBit == 0 })
 }
 
 func TestResidentBytesAreTrue(t *testing.T) {
@@ -214,11 +225,38 @@ func TestMemoryIsNeitherDumpedNorHuge(t *testing.T) {
 	}
 }
 
-func TestPagesInSwapArePutBack(t *testing.T) {
+// swap makes sure that the system has somewhere to put pages: what it has, or a
+// file of the test's own.
+func swap(t *testing.T) {
+	t.Helper()
 	var info unix.Sysinfo_t
-	if err := unix.Sysinfo(&info); err != nil || info.Freeswap == 0 {
-		t.Skip("this system has no swap")
+	if err := unix.Sysinfo(&info); err != nil {
+		t.Fatal(err)
 	}
+	if info.Freeswap > 0 {
+		return
+	}
+	if os.Geteuid() > 0 {
+		t.Skip("this system has no swap, and this user cannot make any")
+	}
+	file := filepath.Join(t.TempDir(), "swap")
+	if err := os.WriteFile(file, make([]byte, 16<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range []string{"mkswap", "swapon"} {
+		if out, err := exec.CommandContext(t.Context(), command, file).CombinedOutput(); err != nil {
+			t.Skipf("this system has no swap, and none can be made: %s: %v: %s", command, err, out)
+		}
+	}
+	t.Cleanup(func() {
+		if out, err := exec.CommandContext(context.Background(), "swapoff", file).CombinedOutput(); err != nil {
+			t.Errorf("swapoff: %v: %s", err, out)
+		}
+	})
+}
+
+func TestPagesInSwapArePutBack(t *testing.T) {
+	swap(t)
 	content := bytes.Repeat([]byte{1}, 1<<20)
 	mapping := newMapping(t, scanImage(t, content, 0), 2<<20)
 	memory := mapping.Bytes()
@@ -226,7 +264,10 @@ func TestPagesInSwapArePutBack(t *testing.T) {
 		memory[i] = byte(i | 1)
 	}
 	if err := unix.Madvise(memory, unix.MADV_PAGEOUT); err != nil {
-		t.Skip(err)
+		t.Fatal(err)
+	}
+	if countPages(t, memory, func(e uint64) bool { return e&swappedBit != 0 }) == 0 {
+		t.Fatal("no page went to swap, so nothing is tested")
 	}
 	restore(t, mapping)
 	if err := sameAs(memory, content); err != nil {
